@@ -25,11 +25,11 @@ use crate::report::{Conclusions as _, Finding, Level, Report, is_same};
 use crate::rows::facts::Fact;
 use crate::rows::no_forecast::NoForecast;
 use crate::rows::state::State;
-use crate::rows::stops::{self, Stop};
+use crate::rows::stops;
 use crate::rows::{Effect, Row, Severity, exit};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
-use self::boot_sources::{BootSources, Wanted};
+use self::boot_sources::BootSources;
 use self::storage::Disks;
 
 pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
@@ -79,7 +79,6 @@ struct Plan<'c> {
     /// The changes that the operators will make even without the requested change.
     pending: Option<BootSources<'c>>,
     facts: Vec<Fact>,
-    stopped_by: Vec<Stop>,
     rows: Vec<Row>,
 }
 
@@ -94,83 +93,87 @@ impl<'c> Plan<'c> {
         let before = situation.before.as_ref();
         let is = before.map_or(&*NO_OBJECT, |before| &before.report);
         let reports = [is, if is_stored { report } else { is }];
-        let boot_sources = |wanted| BootSources::new(situation, wanted);
-        let pending = Wanted::before(situation).filter(|_| is_stored);
         let mut plan = Self {
             situation,
             reports,
             denied: denied(situation, &by_hco),
             is_denied_by_hco: !is_stored,
             no_forecast: situation.outlook.as_ref().err().filter(|_| is_stored),
-            sources: boot_sources(Wanted::after(situation)),
-            pending: pending.map(boot_sources),
+            sources: BootSources::after(situation),
+            pending: BootSources::pending(situation).filter(|_| is_stored),
             facts: Fact::all(situation, reports),
-            stopped_by: if is_stored {
-                stops::of(situation.forecast_after(), &situation.after.object)
-            } else {
-                Vec::new()
-            },
             rows: Vec::new(),
         };
-        plan.rows = plan.rows(args);
-        Ok(plan)
-    }
-
-    fn rows(&self, args: &args::Plan) -> Vec<Row> {
-        let (object, world) = (&self.situation.name, &self.situation.world);
-        let row = |effect, what: &str| Row::new(effect, "HyperConverged", object, what);
-        let gaps = world.gaps();
-        let mut rows: Vec<Row> = gaps
+        let gaps = situation.world.gaps();
+        plan.rows = gaps
             .iter()
             .map(|gap| Row::unread(gap, args.allow_unread))
             .collect();
+        plan.rows.extend(plan.about_the_object());
+        if is_stored {
+            plan.rows.extend(plan.effects());
+        }
+        Ok(plan)
+    }
+
+    fn row(&self, effect: Effect, what: &str) -> Row {
+        Row::new(effect, "HyperConverged", &self.situation.name, what)
+    }
+
+    /// The rows about the version and the denial of the object.
+    fn about_the_object(&self) -> Vec<Row> {
+        let doubt = self.situation.doubt_about_version().map(|doubt| Row {
+            severity: Severity::Unknown,
+            ..self.row(Effect::Caution, &doubt)
+        });
         let denied = if self.situation.is_sent {
             Effect::Denied
         } else {
             Effect::Problem
         };
-        rows.extend(self.situation.doubt_about_version().map(|doubt| Row {
-            severity: Severity::Unknown,
-            ..row(Effect::Caution, &doubt)
-        }));
-        rows.extend(self.denied.iter().map(|what| row(denied, what)));
-        if self.is_denied_by_hco {
-            return rows;
-        }
-        rows.extend(self.ended().map(|finding| {
-            let what = format!("[{}] {}", finding.rule, finding.fact);
-            row(Effect::ProblemEnds, &what)
-        }));
+        let denied = self.denied.iter().map(|what| self.row(denied, what));
+        doubt.into_iter().chain(denied).collect()
+    }
+
+    /// The effects of an object that HCO accepts.
+    fn effects(&self) -> Vec<Row> {
+        let mut rows: Vec<Row> = self
+            .ended()
+            .map(|finding| {
+                let what = format!("[{}] {}", finding.rule, finding.fact);
+                self.row(Effect::ProblemEnds, &what)
+            })
+            .collect();
         // A denied object is not stored, so its forecast does not matter.
         let is_denied = self.denied.is_some() && self.situation.is_sent;
         if let Some(unknown) = self.unknown().filter(|_| !is_denied) {
-            rows.push(row(Effect::NoForecast, &unknown));
+            rows.push(self.row(Effect::NoForecast, &unknown));
         }
-        rows.extend(self.facts.iter().filter_map(|fact| fact.row(object)));
+        let changed = self.facts.iter().filter(|fact| fact.changes);
+        rows.extend(changed.map(|fact| self.row(Effect::ValueChanges, &fact.text())));
         rows.extend(machines::affected(self.situation));
-        rows.extend(self.stops());
-        if self.sources.changes.crons.is_none() && self.stopped_by.is_empty() {
-            rows.push(row(Effect::NeverSettles, NEVER_SETTLES));
+        let stops = self.stops();
+        let is_stopped = !stops.is_empty();
+        rows.extend(stops);
+        if self.sources.changes.crons.is_none() && !is_stopped {
+            rows.push(self.row(Effect::NeverSettles, NEVER_SETTLES));
         }
         if self.no_forecast.is_none() {
             let cautions = rows::cautions(self);
-            rows.extend(cautions.iter().map(|what| row(Effect::Caution, what)));
+            rows.extend(cautions.iter().map(|what| self.row(Effect::Caution, what)));
         }
-        let asked = rows::rows(&self.sources);
+        let mut asked = rows::rows(&self.sources);
         let mut pending = self.pending.as_ref().map(rows::rows).unwrap_or_default();
         // Outstanding changes that the requested change prevents are left out.
         pending.retain(|key, rows| asked.get(key) == Some(rows));
-        let asked_only = asked
-            .into_iter()
-            .filter(|(key, _)| !pending.contains_key(key))
-            .flat_map(|(_, rows)| rows);
-        rows.extend(asked_only);
+        asked.retain(|key, _| !pending.contains_key(key));
+        rows.extend(asked.into_values().flatten());
         rows.extend(pending.into_values().flatten().map(Row::pending));
         rows
     }
 
     /// The objects that stop SSP. Those that stop it already, without the requested change, are pending.
-    fn stops(&self) -> impl Iterator<Item = Row> {
+    fn stops(&self) -> Vec<Row> {
         let situation = self.situation;
         let before = situation
             .before
@@ -178,32 +181,24 @@ impl<'c> Plan<'c> {
             .filter(|_| situation.is_asked)
             .map(|before| stops::of(situation.forecast_before.as_ref(), &before.object))
             .unwrap_or_default();
-        self.stopped_by.iter().map(move |stop| {
-            if before.iter().any(|other| stop.is_same(other)) {
-                stop.row().pending()
-            } else {
-                stop.row()
-            }
-        })
-    }
-
-    /// The problems that other nodes or another version of HCO cause.
-    fn new_problems(&self) -> Vec<&Finding> {
-        self.situation
-            .after
-            .report
-            .findings
-            .iter()
-            .filter(|finding| !self.situation.is_sent && finding.level == Level::Deny)
+        let is_pending = |stop: &Row| before.iter().any(|other| stops::is_same(stop, other));
+        stops::of(situation.forecast_after(), &situation.after.object)
+            .into_iter()
+            .map(|stop| {
+                if is_pending(&stop) {
+                    stop.pending()
+                } else {
+                    stop
+                }
+            })
             .collect()
     }
 
     /// The problems of the current object that the change ends.
     fn ended(&self) -> impl Iterator<Item = &'c Finding> {
         let after = &self.situation.after.report;
-        self.situation
-            .before
-            .iter()
+        let before = self.situation.before.iter();
+        before
             .flat_map(|before| &before.report.findings)
             .filter(|finding| finding.level == Level::Deny)
             .filter(move |ended| !after.findings.iter().any(|other| is_same(ended, other)))

@@ -22,7 +22,7 @@ use crate::input::{self, Kept, Situation};
 use crate::report::{Conclusions as _, Finding};
 use crate::rows::no_forecast::NoForecast;
 use crate::rows::state::State;
-use crate::rows::stops::{self, Stop};
+use crate::rows::stops;
 use crate::rows::{Effect, Row, Severity, exit};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
@@ -128,7 +128,7 @@ struct Checked {
     situation: Situation,
     /// The findings about the live object, without the ones that the stops show.
     findings: Vec<Finding>,
-    stops: Vec<Stop>,
+    stops: Vec<Row>,
     rows: Vec<Row>,
 }
 
@@ -150,7 +150,7 @@ impl Checked {
             .iter()
             .map(|finding| problems::row(finding, name))
             .collect();
-        rows.extend(stops.iter().map(Stop::row));
+        rows.extend(stops.iter().cloned());
         let row = |effect, why: &str| Row::new(effect, "HyperConverged", name, why);
         let report = &situation.current().report;
         if report.exit() == Exit::Unjudged {

@@ -13,29 +13,29 @@ use operator_models::ssp::bundle;
 use serde_json::{Value, json};
 
 use crate::input::{Hco, Situation};
-use crate::report::{
-    Changes, Conclusions as _, Cron, CronChanges, DataSource, Forecast, Retarget, is_in,
-};
+use crate::report::{Changes, Conclusions as _, Cron, CronChanges, DataSource, Forecast, is_in};
 use crate::templates;
 
 /// The boot sources before and after the change. Keys are `NAMESPACE/NAME`.
 pub(super) struct BootSources<'c> {
     pub(super) situation: &'c Situation,
-    wanted: Wanted<'c>,
     pub(super) changes: Changes,
-    /// The DataImportCrons of the forecasts before and after the change.
-    pub(super) crons: BTreeMap<String, &'c Cron>,
-    /// The DataImportCrons and DataSources of the forecast after the change.
-    crons_after: BTreeSet<String>,
-    pub(super) sources_after: BTreeMap<String, &'c DataSource>,
+    /// The changes of DataImportCrons; empty if two of them have the same name.
+    pub(super) cron_changes: CronChanges,
+    /// Whether the changes are outstanding, so that they do not depend on the requested change.
+    is_outstanding: bool,
+    pub(super) architectures: &'c [Foreign],
+    pub(super) crons: Expected<'c, Cron>,
+    pub(super) sources: Expected<'c, DataSource>,
     crons_before: BTreeMap<String, CronBefore>,
     sources_before: BTreeMap<String, SourceBefore>,
-    /// The DataSources that the DataSources of both forecasts point to.
-    pub(super) points_to: BTreeMap<String, Option<&'c Foreign>>,
     /// The templates of the object after the change, by name.
     templates: BTreeMap<&'c str, &'c Value>,
     claims: BTreeSet<String>,
 }
+
+/// The objects of the forecasts before and after the change, and whether they exist after it.
+type Expected<'c, T> = BTreeMap<String, (&'c T, bool)>;
 
 struct CronBefore {
     source: String,
@@ -46,111 +46,92 @@ struct CronBefore {
 }
 
 /// A DataSource that exists before the change.
-#[derive(Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "they are independent properties of an object"
 )]
-struct SourceBefore {
-    points_to: Option<Foreign>,
+pub(super) struct SourceBefore {
+    pub(super) points_to: Option<Foreign>,
     /// The DataImportCron in its label.
     owner: Option<String>,
     is_of_ssp: bool,
     has_disk: bool,
     /// Whether CDI keeps the disk when its DataImportCron is deleted.
-    keeps_disk: bool,
+    pub(super) keeps_disk: bool,
     /// Whether the disk is deleted with its DataImportCron, and then imported again.
-    is_reimported: bool,
-}
-
-/// An object from which the operators create boot sources.
-#[derive(Clone, Copy)]
-pub(super) struct Wanted<'c> {
-    hco: &'c Hco,
-    forecast: Option<&'c Forecast>,
-    changes: Option<&'c Changes>,
-    /// Whether the changes are outstanding, so that they do not depend on the requested change.
-    is_outstanding: bool,
-}
-
-impl<'c> Wanted<'c> {
-    pub(super) fn after(situation: &'c Situation) -> Self {
-        Self {
-            hco: &situation.after,
-            forecast: situation.forecast_after(),
-            changes: situation.changes(),
-            is_outstanding: !situation.is_asked,
-        }
-    }
-
-    /// The current object, with the outstanding changes; `None` if there is no requested change.
-    pub(super) fn before(situation: &'c Situation) -> Option<Self> {
-        Some(Self {
-            changes: Some(situation.pending.as_ref()?),
-            is_outstanding: true,
-            hco: situation.before.as_ref()?,
-            forecast: situation.forecast_before.as_ref(),
-        })
-    }
+    pub(super) is_reimported: bool,
 }
 
 impl<'c> BootSources<'c> {
-    /// The difference between the current and the wanted boot sources.
-    pub(super) fn new(situation: &'c Situation, wanted: Wanted<'c>) -> Self {
-        let before = situation.forecast_before.as_ref();
-        let forecasts = before.into_iter().chain(wanted.forecast);
-        let crons = forecasts.clone().flat_map(|forecast| &forecast.crons);
-        let sources = forecasts.flat_map(|forecast| &forecast.data_sources);
-        let after = wanted.forecast.into_iter();
+    /// The boot sources after the change.
+    pub(super) fn after(situation: &'c Situation) -> Self {
+        let (forecast, changes) = (situation.forecast_after(), situation.changes());
+        Self::new(situation, &situation.after, forecast, changes)
+    }
+
+    /// The boot sources of the current object after the outstanding changes; `None` if there is no requested change.
+    pub(super) fn pending(situation: &'c Situation) -> Option<Self> {
+        let changes = Some(situation.pending.as_ref()?);
+        let forecast = situation.forecast_before.as_ref();
+        Some(Self {
+            is_outstanding: true,
+            ..Self::new(situation, situation.before.as_ref()?, forecast, changes)
+        })
+    }
+
+    fn new(
+        situation: &'c Situation,
+        hco: &'c Hco,
+        after: Option<&'c Forecast>,
+        changes: Option<&Changes>,
+    ) -> Self {
+        let forecasts = [situation.forecast_before.as_ref(), after];
         let crons_before = crons_before(situation);
-        let sources_after = after
-            .clone()
-            .flat_map(|forecast| &forecast.data_sources)
-            .map(|source| (source.key(), source))
-            .collect();
-        let claims = situation
-            .world
-            .claims
-            .iter()
-            .map(|claim| claim.metadata.key())
-            .collect();
+        let sources = expected(
+            forecasts,
+            |forecast| &forecast.data_sources,
+            DataSource::key,
+        );
+        // A rejected object changes nothing.
+        let changes = changes.cloned().unwrap_or_else(|| Changes {
+            crons: Some(CronChanges::default()),
+            ..Changes::default()
+        });
+        let claims = &situation.world.claims;
         let mut all = Self {
             situation,
-            wanted,
-            // A rejected object changes nothing.
-            changes: wanted.changes.cloned().unwrap_or_else(|| Changes {
-                crons: Some(CronChanges::default()),
-                ..Changes::default()
-            }),
-            crons: crons.map(|cron| (cron.key(), cron)).collect(),
-            crons_after: after
-                .flat_map(|forecast| &forecast.crons)
-                .map(Cron::key)
-                .collect(),
-            sources_before: sources_before(situation, &crons_before, &sources_after),
-            sources_after,
+            cron_changes: changes.crons.clone().unwrap_or_default(),
+            changes,
+            is_outstanding: !situation.is_asked,
+            architectures: hco
+                .report
+                .workload_architectures
+                .as_deref()
+                .unwrap_or_default(),
+            crons: expected(forecasts, |forecast| &forecast.crons, Cron::key),
+            sources_before: sources_before(situation, &crons_before, &sources),
+            sources,
             crons_before,
-            points_to: sources
-                .map(|source| (source.key(), source.points_to.as_ref()))
-                .collect(),
-            templates: templates(&wanted.hco.object),
-            claims,
+            templates: templates(&hco.object),
+            claims: claims.iter().map(|claim| claim.metadata.key()).collect(),
         };
         for source in all.collected() {
-            let (namespace, name) = source.split_once('/').unwrap_or_default();
-            let pointers = all.points_to.iter().filter_map(|(key, target)| {
-                let is_own = key.split_once('/')?.0 == namespace;
-                (is_own && target.as_ref()?.raw() == name).then(|| key.clone())
-            });
-            let is_managed = all.after().any(|cron| cron.source() == source);
+            let (namespace, name) = parts(&source);
+            let pointers = all
+                .sources
+                .iter()
+                .filter(|(_, (pointer, _))| pointer.namespace == namespace)
+                .filter(|(_, (pointer, _))| pointer.points_to.as_ref() == Some(&name))
+                .map(|(key, _)| key);
+            let is_managed = all.after_change().any(|cron| cron.source() == source);
             let list = if is_managed {
                 &mut all.changes.empty_meanwhile
             } else {
                 &mut all.changes.lost_image
             };
-            for key in pointers.chain([source.clone()]) {
-                if !is_in(list, &key) {
-                    list.push(Foreign::from(&*key));
+            for key in pointers.chain([&source]) {
+                if !is_in(list, key) {
+                    list.push(Foreign::from(&**key));
                 }
             }
         }
@@ -158,10 +139,21 @@ impl<'c> BootSources<'c> {
     }
 
     /// The DataImportCrons of the forecast after the change.
-    pub(super) fn after(&self) -> impl Iterator<Item = &'c Cron> {
-        self.crons_after
-            .iter()
-            .filter_map(|key| self.crons.get(key).copied())
+    pub(super) fn after_change(&self) -> impl Iterator<Item = &'c Cron> {
+        let of_forecast = self.crons.values().filter(|(_, is_after)| *is_after);
+        of_forecast.map(|(cron, _)| *cron)
+    }
+
+    /// The DataImportCrons with these keys, except for those that no forecast has.
+    pub(super) fn known(&self, keys: &[Foreign]) -> impl Iterator<Item = &'c Cron> {
+        keys.iter()
+            .filter_map(|key| self.crons.get(key.raw()))
+            .map(|(cron, _)| *cron)
+    }
+
+    /// The DataSource before the change.
+    pub(super) fn before(&self, key: &str) -> Option<&SourceBefore> {
+        self.sources_before.get(key)
     }
 
     /// The DataSources whose disks CDI deletes, because a new DataImportCron has a former name: the `DataVolume`s of former
@@ -172,48 +164,42 @@ impl<'c> BootSources<'c> {
     fn collected(&self) -> BTreeSet<String> {
         const DEFAULT: u64 = 3;
         let world = &self.situation.world;
-        let mut volumes: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for volume in world.volumes.iter().map(|volume| &volume.metadata) {
-            if let Some(cron) = volume.cron_key() {
-                volumes.entry(cron).or_default().push(volume.key());
-            }
-        }
         let mut collected = BTreeSet::new();
-        if volumes.is_empty() {
-            return collected;
-        }
-        let labels: BTreeMap<String, Option<String>> = world
-            .claims
-            .iter()
-            .map(|claim| (claim.metadata.key(), claim.metadata.cron_key()))
-            .collect();
-        let created: BTreeSet<&str> = self
-            .changes
-            .crons
-            .iter()
-            .flat_map(|crons| &crons.created)
-            .map(Foreign::raw)
-            .collect();
-        for cron in self.after() {
-            let (name, source) = (cron.key(), cron.source());
-            let Some(former) = volumes.get(&name).filter(|_| created.contains(&*name)) else {
-                continue;
+        let created = &self.cron_changes.created;
+        for cron in self
+            .after_change()
+            .filter(|cron| is_in(created, &cron.key()))
+        {
+            let is_own = |object: &&Metadata| {
+                object.namespace == cron.namespace.raw() && object.cron() == Some(cron.name.raw())
             };
+            let former: BTreeSet<String> = world
+                .volumes
+                .iter()
+                .map(|volume| &volume.metadata)
+                .filter(is_own)
+                .map(Metadata::key)
+                .collect();
             let kept = self
                 .template(cron)
                 .and_then(|template| template.pointer("/spec/importsToKeep")?.as_u64());
             let kept = usize::try_from(kept.unwrap_or(DEFAULT)).unwrap_or(usize::MAX);
-            if self.finds_disk(cron) || former.len() < kept {
+            if former.is_empty() || former.len() < kept || self.finds_disk(cron) {
                 continue;
             }
-            let is_of_other = |disk: &String| {
-                let label = labels.get(disk);
-                former.contains(disk) && label.is_some_and(|label| label.as_ref() != Some(&name))
-            };
+            let of_others: BTreeSet<String> = world
+                .claims
+                .iter()
+                .map(|claim| &claim.metadata)
+                .filter(|claim| !is_own(claim))
+                .map(Metadata::key)
+                .filter(|disk| former.contains(disk))
+                .collect();
+            let source = cron.source();
             let others = world
                 .sources
                 .iter()
-                .filter(|other| other.disks().any(|disk| is_of_other(&disk)))
+                .filter(|other| other.disks().any(|disk| of_others.contains(&disk)))
                 .map(|other| other.metadata.key())
                 .filter(|other| *other != source);
             collected.extend(others);
@@ -228,53 +214,27 @@ impl<'c> BootSources<'c> {
         self.templates.get(cron.template.raw()).copied()
     }
 
-    pub(super) fn registry(&self, cron: &Cron) -> Option<&'c Value> {
-        self.template(cron)?
-            .pointer("/spec/template/spec/source/registry")
-    }
-
-    pub(super) fn architectures(&self) -> &'c [Foreign] {
-        let architectures = self.wanted.hco.report.workload_architectures.as_deref();
-        architectures.unwrap_or_default()
-    }
-
-    /// Whether a DataImportCron imports an image. CDI reuses a disk that the DataImportCron has imported, unless the
-    /// disk is deleted with it.
-    pub(super) fn imports(&self, cron: &Cron) -> bool {
-        let key = cron.key();
-        self.changes.crons.as_ref().is_some_and(|crons| {
-            is_in(&crons.created, &key) && !self.finds_disk(cron)
-                || is_in(&crons.recreated, &key)
+    /// The DataImportCrons that import an image. CDI reuses a disk that a DataImportCron has imported, unless the disk is
+    /// deleted with it.
+    pub(super) fn imported(&self) -> impl Iterator<Item = &'c Cron> {
+        self.after_change().filter(|cron| {
+            let key = cron.key();
+            let deletes_disks = || {
+                let before = self.crons_before.get(&key);
+                before.is_some_and(|before| !before.keeps_disks)
+            };
+            let is_imported = is_in(&self.cron_changes.created, &key) && !self.finds_disk(cron)
+                || is_in(&self.cron_changes.recreated, &key)
                     && (self.imports_again(&key)
                         || !self.has_imported(cron)
-                        || self
-                            .crons_before
-                            .get(&key)
-                            .is_some_and(|before| !before.keeps_disks)
-                        || is_in(&self.changes.empty_meanwhile, &cron.source()))
+                        || deletes_disks()
+                        || is_in(&self.changes.empty_meanwhile, &cron.source()));
+            is_imported && runs(cron)
         })
     }
 
-    /// The DataImportCrons that import an image.
-    pub(super) fn imported(&self) -> impl Iterator<Item = &'c Cron> {
-        let runs = |cron: &&Cron| cron.rejected.is_none() && cron.never_runs.is_none();
-        self.after()
-            .filter(move |cron| self.imports(cron) && runs(cron))
-    }
-
-    /// The changed fields that cause a DataImportCron to be deleted and created again.
-    pub(super) fn changed_fields(&self, key: &str) -> &[Foreign] {
-        let crons = self.changes.crons.as_ref();
-        crons.map_or(&[], |crons| crons.changed_fields(key))
-    }
-
     pub(super) fn rejected(&self) -> impl Iterator<Item = &'c Cron> {
-        self.after().filter(|cron| cron.rejected.is_some())
-    }
-
-    /// Whether a DataSource exists before the change.
-    pub(super) fn is_there(&self, key: &str) -> bool {
-        self.sources_before.contains_key(key)
+        self.after_change().filter(|cron| cron.rejected.is_some())
     }
 
     /// The namespaces of new DataImportCrons that do not contain a boot source yet.
@@ -282,29 +242,18 @@ impl<'c> BootSources<'c> {
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileGoldenImagesNS, which creates only
     /// the namespace of golden images.
     pub(super) fn new_namespaces(&self) -> Vec<Foreign> {
-        let there: BTreeSet<Foreign> = self
-            .sources_before
-            .keys()
-            .chain(&self.claims)
-            .map(|key| parts(key).0)
-            .collect();
-        let created: BTreeSet<Foreign> = self
-            .changes
-            .crons
+        let namespaces: BTreeSet<Foreign> = self
+            .cron_changes
+            .created
             .iter()
-            .flat_map(|crons| &crons.created)
             .map(|key| parts(key.raw()).0)
-            .collect();
-        created
-            .difference(&there)
             .filter(|namespace| !GOLDEN.contains(&namespace.raw()))
-            .cloned()
-            .collect()
-    }
-
-    /// The DataSource that a DataSource points to before the change.
-    pub(super) fn pointed_to(&self, key: &str) -> Option<&Foreign> {
-        self.sources_before.get(key)?.points_to.as_ref()
+            .collect();
+        let is_new = |namespace: &Foreign| {
+            let mut existing = self.sources_before.keys().chain(&self.claims);
+            existing.all(|key| parts(key).0 != *namespace)
+        };
+        namespaces.into_iter().filter(is_new).collect()
     }
 
     /// The deleted DataImportCron whose DataSource and disk a new one takes over.
@@ -318,17 +267,11 @@ impl<'c> BootSources<'c> {
     /// The deleted DataImportCron that manages the same DataSource.
     fn predecessor(&self, cron: &Cron) -> Option<&str> {
         let source = cron.source();
-        self.changes
-            .crons
-            .as_ref()?
-            .deleted
-            .iter()
-            .map(Foreign::raw)
-            .find(|key| {
-                self.crons_before
-                    .get(*key)
-                    .is_some_and(|before| before.source == source)
-            })
+        let mut deleted = self.cron_changes.deleted.iter().map(Foreign::raw);
+        deleted.find(|key| {
+            let before = self.crons_before.get(*key);
+            before.is_some_and(|before| before.source == source)
+        })
     }
 
     /// Whether a new DataImportCron finds the disk that a deleted one has imported.
@@ -349,13 +292,12 @@ impl<'c> BootSources<'c> {
     /// MIRRORS: containerized-data-importer c07cdb6f pkg/controller/dataimportcron-controller.go, shouldReconcileCron: it
     /// does not try again.
     pub(super) fn often_missed(&self) -> Vec<Foreign> {
-        self.changes
-            .crons
-            .iter()
-            .flat_map(|crons| &crons.created)
-            .filter_map(|key| self.crons.get(key.raw()))
-            .filter(|cron| cron.rejected.is_none() && cron.never_runs.is_none())
-            .filter(|cron| self.predecessor(cron).is_some() && !self.is_of_ssp(&cron.source()))
+        self.known(&self.cron_changes.created)
+            .filter(|cron| runs(cron) && self.predecessor(cron).is_some())
+            .filter(|cron| {
+                let before = self.before(&cron.source());
+                before.is_none_or(|source| !source.is_of_ssp)
+            })
             .map(|cron| cron.name.clone())
             .collect()
     }
@@ -368,14 +310,9 @@ impl<'c> BootSources<'c> {
 
     /// Whether a DataSource has a disk; assumed if DataSources were not read.
     fn has_disk(&self, source: &str) -> bool {
-        let before = self.sources_before.get(source);
-        !self.situation.world.sources.is_read() || before.is_some_and(|source| source.has_disk)
-    }
-
-    /// Whether the disk of a DataSource is deleted with its DataImportCron, and then imported again.
-    pub(super) fn is_reimported(&self, source: &str) -> bool {
-        let before = self.sources_before.get(source);
-        before.is_some_and(|source| source.is_reimported)
+        let is_assumed = !self.situation.world.sources.is_read();
+        self.before(source)
+            .map_or(is_assumed, |source| source.has_disk)
     }
 
     /// Whether CDI deletes each disk of a DataImportCron after its import.
@@ -395,20 +332,19 @@ impl<'c> BootSources<'c> {
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
     /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
     pub(super) fn not_updated_because(&self, cron: &Cron) -> Option<String> {
-        let source = cron.source();
-        let changes = &self.changes;
+        let (source, changes) = (cron.source(), &self.changes);
+        let before = self.before(&source)?;
         let is_gone = is_in(&changes.empty_meanwhile, &source)
             || is_in(&changes.data_sources.deleted, &source);
-        let is_imported = cron.rejected.is_none() && cron.never_runs.is_none();
         // SSP deletes its pointers, and CDI creates new DataSources.
-        let is_of_ssp = self.is_of_ssp(&source) || self.pointed_to(&source).is_some();
+        let is_of_ssp = before.is_of_ssp || before.points_to.is_some();
         // CDI finds the disk of the same image, and sets the label of the new DataImportCron on the disk and the
         // DataSource. MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
-        let is_taken_over = self.finds_disk(cron) && self.keeps_disk(&source);
-        if is_gone || !is_imported || is_of_ssp || is_taken_over {
+        let is_taken_over = || before.keeps_disk && self.finds_disk(cron);
+        if is_gone || !runs(cron) || is_of_ssp || is_taken_over() {
             return None;
         }
-        match &self.sources_before.get(&source)?.owner {
+        match &before.owner {
             Some(owner) if *owner == cron.key() => None,
             Some(owner) => Some(format!(
                 "it has the label of DataImportCron {}",
@@ -423,30 +359,28 @@ impl<'c> BootSources<'c> {
 
     /// The DataImportCrons whose DataSources CDI does not update.
     pub(super) fn not_updating(&self) -> impl Iterator<Item = &'c Cron> {
-        let new: BTreeSet<&str> = self
-            .changes
-            .crons
-            .iter()
-            .flat_map(|crons| crons.created.iter().chain(&crons.recreated))
-            .map(Foreign::raw)
-            .collect();
-        self.after().filter(move |cron| {
+        let CronChanges {
+            created, recreated, ..
+        } = &self.cron_changes;
+        self.after_change().filter(move |cron| {
             let key = cron.key();
-            let is_shown = new.contains(&*key)
-                || self.wanted.is_outstanding && self.crons_before.contains_key(&key);
+            let is_shown = is_in(created, &key)
+                || is_in(recreated, &key)
+                || self.is_outstanding && self.crons_before.contains_key(&key);
             is_shown && self.not_updated_because(cron).is_some()
         })
     }
 
     /// The DataSource of a DataImportCron, if it does not manage the DataSource after the change.
     pub(super) fn source_left_by(&self, key: &str) -> Option<String> {
-        let after = self.crons.get(key).map(|cron| cron.source());
-        let before = self
-            .crons_before
-            .get(key)
-            .map(|cron| cron.source.clone())
-            .or_else(|| after.clone())?;
-        let is_managed = self.crons_after.contains(key) && after.as_ref() == Some(&before);
+        let expected = self.crons.get(key);
+        let of_forecast = || expected.map(|(cron, _)| cron.source());
+        let before = match self.crons_before.get(key) {
+            Some(cron) => cron.source.clone(),
+            None => of_forecast()?,
+        };
+        let is_managed =
+            expected.is_some_and(|(cron, is_after)| *is_after && cron.source() == before);
         (!is_managed).then_some(before)
     }
 
@@ -455,81 +389,40 @@ impl<'c> BootSources<'c> {
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource.
     pub(super) fn waits_for_import(&self, key: &str) -> bool {
-        is_of_bundle(key) && self.after().any(|cron| cron.source() == key)
-    }
-
-    /// Whether CDI keeps the disk of a DataSource when its DataImportCron is deleted. If DataSources were not read, the
-    /// DataImportCrons decide.
-    pub(super) fn keeps_disk(&self, source: &str) -> bool {
-        if self.situation.world.sources.is_read() {
-            let before = self.sources_before.get(source);
-            return before.is_some_and(|source| source.keeps_disk);
-        }
-        self.crons_before
-            .values()
-            .any(|cron| cron.keeps_disks && cron.source == source)
-    }
-
-    /// Whether a DataSource is one of SSP's VM templates.
-    fn is_of_ssp(&self, source: &str) -> bool {
-        if self.situation.world.sources.is_read() {
-            let before = self.sources_before.get(source);
-            return before.is_some_and(|source| source.is_of_ssp);
-        }
-        is_of_bundle(source)
+        is_of_bundle(key) && self.after_change().any(|cron| cron.source() == key)
     }
 
     /// Whether a recreated DataImportCron imports another image although its disk stays. CDI reuses a disk with the
     /// same digest, which does not depend on the platform.
     pub(super) fn imports_again(&self, key: &str) -> bool {
-        self.changed_fields(key)
-            .iter()
-            .map(Foreign::raw)
-            .any(|field| {
-                field == "managedDataSource"
-                    || field.starts_with("template.spec.source") && !field.contains("platform")
-            })
+        let mut fields = self.cron_changes.changed_fields(key).iter();
+        fields.any(|field| {
+            let field = field.raw();
+            field == "managedDataSource"
+                || field.starts_with("template.spec.source") && !field.contains("platform")
+        })
     }
 
     /// Whether a DataSource has an uploaded disk, so that SSP does not create a DataImportCron for it. The disk has the
     /// name of the DataSource or, for the default architecture, the name without the suffix.
     pub(super) fn is_uploaded(&self, key: &str) -> bool {
-        let known = |name: &str| is_in(self.architectures(), name);
         self.claims.contains(key)
             || key
                 .rsplit_once('-')
-                .filter(|(_, suffix)| known(suffix))
+                .filter(|(_, suffix)| is_in(self.architectures, suffix))
                 .is_some_and(|(name, _)| self.claims.contains(name))
     }
 
     pub(super) fn json(&self) -> Value {
-        let not_updated: Vec<Foreign> = self
-            .not_updating()
-            .map(|cron| Foreign::from(&*cron.source()))
-            .collect();
-        json!({
-            "crons": self.changes.crons.as_ref().map(|changes| self.crons(changes)),
-            "dataSources": self.data_sources(),
-            // DataSources without a disk until an import is complete, and those that permanently lose their disk.
-            "emptyMeanwhile": self.changes.empty_meanwhile,
-            "lostImage": self.changes.lost_image,
-            // DataSources of templates that CDI no longer updates.
-            "notUpdated": not_updated,
-            // Namespaces that no operator creates.
-            "newNamespaces": self.new_namespaces(),
-        })
-    }
-
-    fn crons(&self, changes: &CronChanges) -> Value {
-        let gone: BTreeSet<&str> = changes
-            .deleted
-            .iter()
-            .chain(&changes.recreated)
-            .map(Foreign::raw)
-            .collect();
+        let Changes {
+            data_sources,
+            empty_meanwhile,
+            lost_image,
+            ..
+        } = &self.changes;
         let cron = |key: &str| {
             let (namespace, name) = parts(key);
-            let cron = self.crons.get(key);
+            let cron = self.crons.get(key).map(|(cron, _)| cron);
             json!({
                 "namespace": namespace,
                 "name": name,
@@ -537,82 +430,103 @@ impl<'c> BootSources<'c> {
                 "architecture": cron.map(|cron| &cron.architecture),
                 "rejected": cron.and_then(|cron| cron.rejected.as_ref()),
                 "rejectedPath": cron.and_then(|cron| cron.rejected_path.as_ref()),
-                "changedFields": self.changed_fields(key),
+                "changedFields": self.cron_changes.changed_fields(key),
             })
         };
-        let all = |names: &[Foreign]| -> Vec<Value> {
-            names.iter().map(|name| cron(name.raw())).collect()
-        };
-        let unchanged: Vec<Value> = self
-            .crons_before
-            .keys()
-            .filter(|key| !gone.contains(key.as_str()))
-            .map(|key| cron(key))
-            .collect();
-        let rejected: Vec<Value> = self
-            .rejected()
-            .map(|rejected| cron(&rejected.key()))
-            .collect();
-        json!({
-            "created": all(&changes.created),
-            "deleted": all(&changes.deleted),
-            "recreated": all(&changes.recreated),
-            "unchanged": unchanged,
-            "rejected": rejected,
-        })
-    }
-
-    fn data_sources(&self) -> Value {
-        let changes = &self.changes.data_sources;
-        let gone: BTreeSet<&str> = changes
-            .deleted
-            .iter()
-            .chain(&changes.created)
-            .chain(changes.retargeted.iter().map(|pointer| &pointer.name))
-            .map(Foreign::raw)
-            .collect();
         let source = |key: &str| {
             let (namespace, name) = parts(key);
             // The forecast leaves out the DataSources that no template names.
-            let points_to = match self.points_to.get(key) {
-                Some(points_to) => *points_to,
-                None => self.pointed_to(key),
+            let points_to = match self.sources.get(key) {
+                Some((source, _)) => source.points_to.as_ref(),
+                None => self
+                    .before(key)
+                    .and_then(|source| source.points_to.as_ref()),
             };
             json!({"namespace": namespace, "name": name, "pointsTo": points_to})
         };
-        let pointer = |pointer: &Retarget| {
-            let (namespace, name) = parts(pointer.name.raw());
-            json!({"namespace": namespace, "name": name, "from": pointer.from, "to": pointer.to})
+        let all = |names: &[Foreign], object: &dyn Fn(&str) -> Value| -> Vec<Value> {
+            names.iter().map(|name| object(name.raw())).collect()
         };
-        let retargeted: Vec<Value> = changes.retargeted.iter().map(pointer).collect();
-        let unchanged: Vec<Value> = self
-            .sources_before
-            .keys()
-            .filter(|key| !gone.contains(key.as_str()))
-            .map(|key| source(key))
-            .collect();
-        let all = |names: &[Foreign]| -> Vec<Value> {
-            names.iter().map(|name| source(name.raw())).collect()
+        let retargeted = |key: &str| {
+            let mut retargeted = data_sources.retargeted.iter();
+            retargeted.any(|pointer| pointer.name.raw() == key)
         };
         json!({
-            "created": all(&changes.created),
-            "deleted": all(&changes.deleted),
-            "retargeted": retargeted,
-            "unchanged": unchanged,
+            "crons": self.changes.crons.as_ref().map(|changes| json!({
+                "created": all(&changes.created, &cron),
+                "deleted": all(&changes.deleted, &cron),
+                "recreated": all(&changes.recreated, &cron),
+                "unchanged": self
+                    .crons_before
+                    .keys()
+                    .filter(|key| !is_in(&changes.deleted, key) && !is_in(&changes.recreated, key))
+                    .map(|key| cron(key))
+                    .collect::<Vec<_>>(),
+                "rejected": self
+                    .rejected()
+                    .map(|rejected| cron(&rejected.key()))
+                    .collect::<Vec<_>>(),
+            })),
+            "dataSources": {
+                "created": all(&data_sources.created, &source),
+                "deleted": all(&data_sources.deleted, &source),
+                "retargeted": data_sources
+                    .retargeted
+                    .iter()
+                    .map(|pointer| {
+                        let (namespace, name) = parts(pointer.name.raw());
+                        json!({"namespace": namespace, "name": name, "from": pointer.from, "to": pointer.to})
+                    })
+                    .collect::<Vec<_>>(),
+                "unchanged": self
+                    .sources_before
+                    .keys()
+                    .filter(|key| !is_in(&data_sources.created, key))
+                    .filter(|key| !is_in(&data_sources.deleted, key) && !retargeted(key))
+                    .map(|key| source(key))
+                    .collect::<Vec<_>>(),
+            },
+            // DataSources without a disk until an import is complete, and those that permanently lose their disk.
+            "emptyMeanwhile": empty_meanwhile,
+            "lostImage": lost_image,
+            // DataSources of templates that CDI no longer updates.
+            "notUpdated": self
+                .not_updating()
+                .map(|cron| Foreign::from(&*cron.source()))
+                .collect::<Vec<_>>(),
+            // Namespaces that no operator creates.
+            "newNamespaces": self.new_namespaces(),
         })
     }
+}
+
+/// Whether CDI imports an image for a DataImportCron.
+pub(super) fn runs(cron: &Cron) -> bool {
+    cron.rejected.is_none() && cron.never_runs.is_none()
+}
+
+/// The objects of both forecasts. An object after the change replaces the one before it.
+fn expected<'c, T: 'c>(
+    [before, after]: [Option<&'c Forecast>; 2],
+    objects: fn(&Forecast) -> &Vec<T>,
+    key: fn(&T) -> String,
+) -> Expected<'c, T> {
+    let before = before.into_iter().flat_map(objects);
+    let after = after.into_iter().flat_map(objects);
+    before
+        .map(|object| (key(object), (object, false)))
+        .chain(after.map(|object| (key(object), (object, true))))
+        .collect()
 }
 
 /// Whether a DataSource belongs to SSP's VM templates. Its name may have the suffix of an architecture.
 pub(crate) fn is_of_bundle(key: &str) -> bool {
     let (_, name) = key.split_once('/').unwrap_or_default();
-    let unsuffixed = name
-        .rsplit_once('-')
-        .filter(|(_, suffix)| is_known(suffix))
-        .map(|(name, _)| name);
-    [Some(name), unsuffixed]
-        .into_iter()
-        .any(|name| name.is_some_and(|name| bundle::source(name).is_some()))
+    let is_of_bundle = |name| bundle::source(name).is_some();
+    is_of_bundle(name)
+        || name
+            .rsplit_once('-')
+            .is_some_and(|(name, suffix)| is_known(suffix) && is_of_bundle(name))
 }
 
 /// The existing DataImportCrons; if they were not read, the DataImportCrons of the forecast that the cluster accepts.
@@ -665,56 +579,56 @@ fn crons_before(situation: &Situation) -> BTreeMap<String, CronBefore> {
 fn sources_before(
     situation: &Situation,
     crons: &BTreeMap<String, CronBefore>,
-    after: &BTreeMap<String, &DataSource>,
+    expected: &Expected<'_, DataSource>,
 ) -> BTreeMap<String, SourceBefore> {
     let world = &situation.world;
     if !world.sources.is_read() {
-        let before = situation
-            .forecast_before
-            .iter()
-            .flat_map(|forecast| &forecast.data_sources)
-            .map(|source| (source.key(), source.points_to.clone()));
-        let owners: BTreeMap<&String, &String> = crons
-            .iter()
-            .map(|(key, cron)| (&cron.source, key))
-            .collect();
-        return after
-            .keys()
-            .map(|key| (key.clone(), None))
-            .chain(before)
+        let mut points_to: BTreeMap<String, Option<Foreign>> =
+            expected.keys().map(|key| (key.clone(), None)).collect();
+        let before = situation.forecast_before.iter();
+        points_to.extend(
+            before
+                .flat_map(|forecast| &forecast.data_sources)
+                .map(|source| (source.key(), source.points_to.clone())),
+        );
+        return points_to
+            .into_iter()
             .map(|(key, points_to)| {
+                let managing = crons.iter().filter(|(_, cron)| cron.source == key);
                 let before = SourceBefore {
                     points_to,
-                    owner: owners.get(&key).map(|owner| (*owner).clone()),
-                    ..SourceBefore::default()
+                    owner: managing.clone().last().map(|(owner, _)| owner.clone()),
+                    is_of_ssp: is_of_bundle(&key),
+                    has_disk: true,
+                    keeps_disk: managing.clone().any(|(_, cron)| cron.keeps_disks),
+                    is_reimported: false,
                 };
                 (key, before)
             })
             .collect();
     }
-    let keys = |disks: &mut dyn Iterator<Item = &Metadata>| -> BTreeSet<String> {
-        disks.map(Metadata::key).collect()
-    };
-    let disks = || {
-        world
-            .claims
-            .iter()
-            .map(|claim| &claim.metadata)
-            .chain(world.snapshots.iter().map(|snapshot| &snapshot.metadata))
-    };
-    let existing = keys(&mut disks());
-    let kept = keys(&mut disks().filter(|disk| !disk.is_cleaned_up()));
+    let claims = world.claims.iter().map(|claim| &claim.metadata);
+    let snapshots = world.snapshots.iter().map(|snapshot| &snapshot.metadata);
+    let disks = claims.clone().chain(snapshots);
+    let existing: BTreeSet<String> = disks.clone().map(Metadata::key).collect();
+    let kept: BTreeSet<String> = disks
+        .filter(|disk| !disk.is_cleaned_up())
+        .map(Metadata::key)
+        .collect();
     // A disk from `All`, after the policy became `None`: CDI labels only the disk, and its `DataVolume` creates it again.
     // MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
-    let volumes = world.volumes.iter().map(|volume| &volume.metadata);
-    let volumes = keys(&mut volumes.filter(|volume| !volume.is_cleaned_up()));
-    let mut claims = world
-        .claims
+    let kept_volumes: BTreeSet<String> = world
+        .volumes
         .iter()
-        .map(|claim| &claim.metadata)
-        .filter(|claim| claim.is_cleaned_up());
-    let mut reimported = keys(&mut claims);
-    reimported.retain(|claim| volumes.contains(claim));
+        .map(|volume| &volume.metadata)
+        .filter(|volume| !volume.is_cleaned_up())
+        .map(Metadata::key)
+        .collect();
+    let reimported: BTreeSet<String> = claims
+        .filter(|claim| claim.is_cleaned_up())
+        .map(Metadata::key)
+        .filter(|claim| kept_volumes.contains(claim))
+        .collect();
     let are_disks_read = world.claims.is_read() && world.snapshots.is_read();
     world
         .sources

@@ -7,7 +7,7 @@ use cluster::foreign::{Foreign, one_line};
 
 use super::Plan;
 use crate::prose::count;
-use crate::report::some;
+use crate::report::{Level, some};
 use crate::rows::{Effect, Row, Severity};
 use crate::terminal::{BOLD, GREEN, RED, YELLOW};
 
@@ -31,7 +31,13 @@ impl Plan<'_> {
         let (mut style, mut what) = match (lost.is_empty(), changes) {
             (false, _) => (BOLD, lost.join(", ")),
             (true, true) => (GREEN, "no disk is lost".to_owned()),
-            (true, false) => (GREEN, format!("nothing changes{}", self.why_nothing())),
+            (true, false) => match self.situation.leaving().as_slice() {
+                [] => (GREEN, "nothing changes".to_owned()),
+                leaving => (
+                    GREEN,
+                    format!("nothing changes: {} can leave", some(leaving)),
+                ),
+            },
         };
         if !unread.is_empty() {
             style = if lost.is_empty() { YELLOW } else { style };
@@ -41,14 +47,18 @@ impl Plan<'_> {
             style = YELLOW;
             what = format!("{what}; {doubt}");
         }
-        let problems = self.new_problems();
+        // The problems that other nodes or another version of HCO cause.
+        let findings = self.situation.after.report.findings.iter();
+        let problems: Vec<&str> = findings
+            .filter(|finding| !self.situation.is_sent && finding.level == Level::Deny)
+            .map(|finding| &*finding.rule)
+            .collect();
         if problems.is_empty() {
             return (style, what);
         }
         let new = count(problems.len(), "new problem");
-        let rules: BTreeSet<&str> = problems.iter().map(|finding| &*finding.rule).collect();
-        let named = Vec::from_iter(rules).join(", ");
-        (RED, format!("{new}: {named}; {what}"))
+        let rules = Vec::from_iter(BTreeSet::from_iter(problems)).join(", ");
+        (RED, format!("{new}: {rules}; {what}"))
     }
 
     /// The losses of boot sources and VMs.
@@ -106,15 +116,6 @@ impl Plan<'_> {
             parts.push("boot sources are unknown".to_owned());
         }
         parts
-    }
-
-    /// Why a change of nodes changes nothing.
-    fn why_nothing(&self) -> String {
-        let leaving = self.situation.leaving();
-        if leaving.is_empty() {
-            return String::new();
-        }
-        format!(": {} can leave", some(&leaving))
     }
 
     /// The objects with one of these effects because of the change.

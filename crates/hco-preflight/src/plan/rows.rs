@@ -8,8 +8,8 @@ use cluster::object_name::parts;
 use engine::Import;
 
 use super::Plan;
-use super::boot_sources::{BootSources, is_of_bundle};
-use crate::report::{Cron, CronChanges, Retarget, is_in, listed, some};
+use super::boot_sources::{BootSources, is_of_bundle, runs};
+use crate::report::{Cron, Retarget, is_in, listed, some};
 use crate::rows::{Command, Effect, Row};
 
 /// The rows of each DataSource that changes, by `NAMESPACE/NAME`.
@@ -18,21 +18,18 @@ pub(super) type Rows = BTreeMap<String, Vec<Row>>;
 type What = (Effect, String);
 
 pub(super) fn rows(sources: &BootSources<'_>) -> Rows {
-    let changes = &sources.changes;
+    let (changes, crons) = (&sources.changes, &sources.cron_changes);
     let mut rows = Rows::new();
     let mut put = |key: &str, (effect, what): What| {
         let row = Row::new(effect, "DataSource", key, &what);
         rows.entry(key.to_owned()).or_default().push(row);
     };
-    let none = CronChanges::default();
-    let crons = changes.crons.as_ref().unwrap_or(&none);
     for retarget in &changes.data_sources.retargeted {
         if let Some(what) = retargeted(sources, retarget) {
             put(retarget.name.raw(), what);
         }
     }
-    let known = |key: &Foreign| sources.crons.get(key.raw()).copied();
-    for cron in crons.created.iter().filter_map(known) {
+    for cron in sources.known(&crons.created) {
         if sources.not_updated_because(cron).is_none() {
             put(&cron.source(), created(sources, cron));
         }
@@ -40,39 +37,18 @@ pub(super) fn rows(sources: &BootSources<'_>) -> Rows {
     for cron in sources.rejected() {
         put(&cron.source(), rejected(sources, cron));
     }
-    for cron in crons.recreated.iter().filter_map(known) {
+    for cron in sources.known(&crons.recreated) {
         let is_empty = is_in(&changes.empty_meanwhile, &cron.source());
         if !is_empty && sources.not_updated_because(cron).is_none() {
             put(&cron.source(), recreated(sources, cron));
         }
     }
     for key in &changes.empty_meanwhile {
-        let recreated = crons
-            .recreated
-            .iter()
-            .filter_map(known)
-            .find(|cron| cron.source() == key.raw());
-        let target = sources.points_to.get(key.raw()).copied().flatten();
-        let what = match (recreated, target) {
-            (Some(cron), _) => format!(
-                "deleted and imported again{}: no disk until the import is done",
-                because(sources, &cron.key())
-            ),
-            (None, Some(target)) if !is_retargeted(sources, key) => {
-                format!("points to {target}, which has no disk until its import is done")
-            }
-            (None, _) => "no disk until the import is done".to_owned(),
-        };
-        put(key.raw(), (Effect::EmptyMeanwhile, what));
+        put(key.raw(), (Effect::EmptyMeanwhile, empty(sources, key)));
     }
-    for cron in crons
-        .created
-        .iter()
-        .chain(&crons.recreated)
-        .filter_map(known)
-    {
-        let is_imported = cron.rejected.is_none() && cron.never_runs.is_none();
-        if is_imported && sources.keeps_none(cron) {
+    let new = sources.known(&crons.created);
+    for cron in new.chain(sources.known(&crons.recreated)) {
+        if runs(cron) && sources.keeps_none(cron) {
             let what = "importsToKeep is 0, so CDI deletes the disk after each import, and imports it again";
             put(&cron.source(), (Effect::NeverImported, what.to_owned()));
         }
@@ -86,63 +62,88 @@ pub(super) fn rows(sources: &BootSources<'_>) -> Rows {
         let row = not_updated(sources, cron);
         rows.entry(cron.source()).or_default().extend(row);
     }
-    add_left(sources, crons, &mut rows);
-    add_without_disk(sources, &mut rows);
+    // The DataSources that keep their disk, without a DataImportCron that updates it.
+    for key in crons.deleted.iter().chain(&crons.recreated) {
+        let left = sources
+            .source_left_by(key.raw())
+            .filter(|key| !is_in(&changes.data_sources.deleted, key))
+            .filter(|key| sources.before(key).is_some());
+        if let Some(key) = left {
+            let what = "keeps its disk; not updated any more";
+            let row = Row::new(Effect::Changed, "DataSource", &key, what);
+            rows.entry(key).or_insert_with(|| vec![row]);
+        }
+    }
+    let without_disk = changes
+        .data_sources
+        .created
+        .iter()
+        .map(|key| (key, created_without_disk(sources, key.raw())))
+        .chain(
+            changes
+                .data_sources
+                .deleted
+                .iter()
+                .map(|key| (key, deleted_without_disk(sources, key.raw()))),
+        );
+    for (key, (effect, what)) in without_disk {
+        let row = || vec![Row::new(effect, "DataSource", key.raw(), &what)];
+        rows.entry(key.raw().to_owned()).or_insert_with(row);
+    }
     rows
 }
 
-/// Adds the DataSources that keep their disk, without a DataImportCron that updates it.
-fn add_left(sources: &BootSources<'_>, crons: &CronChanges, rows: &mut Rows) {
-    let deleted = crons
-        .deleted
-        .iter()
-        .chain(&crons.recreated)
-        .filter_map(|key| sources.source_left_by(key.raw()));
-    for key in deleted {
-        let is_deleted = is_in(&sources.changes.data_sources.deleted, &key);
-        if !is_deleted && sources.is_there(&key) && !rows.contains_key(&key) {
-            let what = "keeps its disk; not updated any more";
-            let row = Row::new(Effect::Changed, "DataSource", &key, what);
-            rows.insert(key, vec![row]);
-        }
+/// The change of a new DataSource without a disk of its own. A DataSource that no template names belongs to SSP's VM
+/// templates.
+fn created_without_disk(sources: &BootSources<'_>, key: &str) -> What {
+    let Some((source, is_after)) = sources.sources.get(key) else {
+        return (Effect::TemplateSourceCreated, "created".to_owned());
+    };
+    match &source.points_to {
+        Some(other) if *is_after && source.filled == Some(false) => (
+            Effect::NeverImported,
+            format!("points to {other}, which will have no disk"),
+        ),
+        Some(other) => (Effect::Created, format!("points to {other}")),
+        None if sources.is_uploaded(key) => (
+            Effect::Created,
+            "created for the uploaded PersistentVolumeClaim with its name, not imported".to_owned(),
+        ),
+        None => (Effect::Created, "created without a disk".to_owned()),
     }
 }
 
-/// Adds the DataSources without a disk of their own. Those that no template names belong to SSP's VM templates.
-fn add_without_disk(sources: &BootSources<'_>, rows: &mut Rows) {
-    let changes = &sources.changes.data_sources;
-    let created = changes.created.iter().map(|key| {
-        let forecast = sources.sources_after.get(key.raw());
-        let what = match sources.points_to.get(key.raw()) {
-            Some(Some(other)) if forecast.is_some_and(|source| source.filled == Some(false)) => (
-                Effect::NeverImported,
-                format!("points to {other}, which will have no disk"),
-            ),
-            Some(Some(other)) => (Effect::Created, format!("points to {other}")),
-            Some(None) if sources.is_uploaded(key.raw()) => (
-                Effect::Created,
-                "created for the uploaded PersistentVolumeClaim with its name, not imported"
-                    .to_owned(),
-            ),
-            Some(None) => (Effect::Created, "created without a disk".to_owned()),
-            None => (Effect::TemplateSourceCreated, "created".to_owned()),
-        };
-        (key, what)
-    });
-    let deleted = changes.deleted.iter().map(|key| {
-        let is_named = sources.points_to.contains_key(key.raw());
-        let what = match sources.pointed_to(key.raw()) {
-            _ if !is_named && is_of_bundle(key.raw()) => {
-                (Effect::TemplateSourceDeleted, "deleted".to_owned())
-            }
-            Some(other) => (Effect::Deleted, format!("deleted; it pointed to {other}")),
-            None => (Effect::Deleted, "deleted; it had no disk".to_owned()),
-        };
-        (key, what)
-    });
-    for (key, (effect, what)) in created.chain(deleted) {
-        let row = || vec![Row::new(effect, "DataSource", key.raw(), &what)];
-        rows.entry(key.raw().to_owned()).or_insert_with(row);
+fn deleted_without_disk(sources: &BootSources<'_>, key: &str) -> What {
+    match pointed_to(sources, key) {
+        _ if !sources.sources.contains_key(key) && is_of_bundle(key) => {
+            (Effect::TemplateSourceDeleted, "deleted".to_owned())
+        }
+        Some(other) => (Effect::Deleted, format!("deleted; it pointed to {other}")),
+        None => (Effect::Deleted, "deleted; it had no disk".to_owned()),
+    }
+}
+
+/// The DataSource that a DataSource points to before the change.
+fn pointed_to<'s>(sources: &'s BootSources<'_>, key: &str) -> Option<&'s Foreign> {
+    sources.before(key)?.points_to.as_ref()
+}
+
+/// The text for a DataSource that has no disk until an import is done.
+fn empty(sources: &BootSources<'_>, key: &Foreign) -> String {
+    let mut recreated = sources.known(&sources.cron_changes.recreated);
+    if let Some(cron) = recreated.find(|cron| cron.source() == key.raw()) {
+        let because = because(sources, &cron.key());
+        return format!("deleted and imported again{because}: no disk until the import is done");
+    }
+    match sources
+        .sources
+        .get(key.raw())
+        .map(|(source, _)| &source.points_to)
+    {
+        Some(Some(target)) if !is_retargeted(sources, key) => {
+            format!("points to {target}, which has no disk until its import is done")
+        }
+        _ => "no disk until the import is done".to_owned(),
     }
 }
 
@@ -150,14 +151,14 @@ fn add_without_disk(sources: &BootSources<'_>, rows: &mut Rows) {
 /// has no disk, whatever it points to.
 fn retargeted(sources: &BootSources<'_>, retarget: &Retarget) -> Option<What> {
     let key = retarget.name.raw();
-    sources.points_to.get(key)?;
+    sources.sources.get(key)?;
     match (&retarget.from, &retarget.to) {
         (_, Some(to)) => Some((Effect::Changed, format!("points to {to} from now on"))),
         (Some(from), None) if sources.waits_for_import(key) => {
             let (namespace, _) = key.split_once('/').unwrap_or_default();
             let target = format!("{namespace}/{}", from.raw());
             let is_deleted = is_in(&sources.changes.data_sources.deleted, &target);
-            let (effect, deleted) = if is_deleted || !sources.is_there(&target) {
+            let (effect, deleted) = if is_deleted || sources.before(&target).is_none() {
                 (Effect::EmptyMeanwhile, "the deleted ")
             } else {
                 (Effect::Changed, "")
@@ -174,7 +175,7 @@ fn is_deleted_with_its_disk(sources: &BootSources<'_>, key: &str) -> bool {
     let changes = &sources.changes;
     is_in(&changes.lost_image, key)
         && is_in(&changes.data_sources.deleted, key)
-        && sources.pointed_to(key).is_none()
+        && pointed_to(sources, key).is_none()
 }
 
 fn created(sources: &BootSources<'_>, cron: &Cron) -> What {
@@ -261,11 +262,9 @@ fn rejected(sources: &BootSources<'_>, cron: &Cron) -> What {
         .rejected_path
         .as_ref()
         .map_or_else(String::new, |path| format!(", {path}"));
-    let is_kept = sources.is_there(&cron.source()) && sources.keeps_disk(&cron.source());
-    let disk = if is_kept {
-        "; its disk stays, and is not updated any more"
-    } else {
-        ""
+    let disk = match sources.before(&cron.source()) {
+        Some(before) if before.keeps_disk => "; its disk stays, and is not updated any more",
+        _ => "",
     };
     let what = format!(
         "not imported: its DataImportCron {} is rejected: {why} (template {}{path}){disk}",
@@ -282,15 +281,14 @@ fn lost(sources: &BootSources<'_>, key: &Foreign) -> Option<String> {
         return None;
     }
     // The previous target is irrelevant if the DataSource now points to another one.
-    let pointed_to = sources
-        .pointed_to(key.raw())
-        .filter(|_| !is_retargeted(sources, key));
+    let pointed_to = pointed_to(sources, key.raw()).filter(|_| !is_retargeted(sources, key));
+    let before = sources.before(key.raw());
     Some(match (pointed_to, is_deleted) {
         (Some(other), true) => format!("deleted; it pointed to {other}"),
         (Some(other), false) => format!("has no disk any more: it points to {other}"),
         (None, false) => "has no disk any more".to_owned(),
-        (None, true) if sources.keeps_disk(key.raw()) => "deleted; its disk stays".to_owned(),
-        (None, true) if sources.is_reimported(key.raw()) => {
+        (None, true) if before.is_some_and(|before| before.keeps_disk) => "deleted; its disk stays".to_owned(),
+        (None, true) if before.is_some_and(|before| before.is_reimported) => {
             "deleted; its disk is deleted and imported again, and stays until you delete its DataVolume".to_owned()
         }
         (None, true) => "deleted with its disk".to_owned(),
@@ -322,7 +320,7 @@ fn kept_disk(sources: &BootSources<'_>, cron: &Cron) -> String {
     } else {
         (SAME_IMAGE, "")
     };
-    if is_in(sources.changed_fields(&key), "importsToKeep") {
+    if is_in(sources.cron_changes.changed_fields(&key), "importsToKeep") {
         format!("{disk}; {when}CDI deletes older disks, if there are more than importsToKeep")
     } else {
         disk.to_owned()
@@ -332,13 +330,18 @@ fn kept_disk(sources: &BootSources<'_>, cron: &Cron) -> String {
 /// The source of a DataImportCron's image, and its architecture.
 fn origin(sources: &BootSources<'_>, cron: &Cron) -> String {
     let own = Some(&cron.architecture).filter(|architecture| !architecture.raw().is_empty());
-    let field = |path| Some(Foreign::from(text(sources.registry(cron)?, path)?));
+    let field = |path| {
+        let source = sources
+            .template(cron)?
+            .pointer("/spec/template/spec/source/registry")?;
+        text(source, path).map(Foreign::from)
+    };
     let Some(url) = field("/url") else {
         return own.map_or_else(String::new, |architecture| format!(" for {architecture}"));
     };
     // Without a platform, CDI imports the image for the architecture of its importer, a pod on a workload node.
     let stated = own.cloned().or_else(|| field("/platform/architecture"));
-    let architecture = match (stated, sources.architectures()) {
+    let architecture = match (stated, sources.architectures) {
         (Some(stated), _) => stated.to_string(),
         (None, [one]) => one.to_string(),
         (None, several) => format!(
@@ -347,9 +350,11 @@ fn origin(sources: &BootSources<'_>, cron: &Cron) -> String {
         ),
     };
     // SSP sets the default architecture in the label of its DataSource, which can differ from the image's architecture.
-    let source = sources.sources_after.get(&cron.source());
-    let label = source
-        .map(|source| &source.architecture_label)
+    let label = sources
+        .sources
+        .get(&cron.source())
+        .filter(|(_, is_after)| *is_after)
+        .map(|(source, _)| &source.architecture_label)
         .filter(|label| !label.raw().is_empty() && architecture != label.to_string())
         .map_or_else(String::new, |label| {
             format!("; its label says {label} in any case")
@@ -358,7 +363,7 @@ fn origin(sources: &BootSources<'_>, cron: &Cron) -> String {
 }
 
 fn because(sources: &BootSources<'_>, cron: &str) -> String {
-    match sources.changed_fields(cron) {
+    match sources.cron_changes.changed_fields(cron) {
         [] => String::new(),
         [field] => format!(", because {field} changes"),
         fields => format!(", because {} change", listed(fields)),

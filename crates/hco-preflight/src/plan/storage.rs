@@ -44,7 +44,8 @@ pub(super) fn requested(sources: &BootSources<'_>) -> Vec<Disks> {
         .changes
         .lost_image
         .iter()
-        .filter(|source| sources.is_reimported(source.raw()))
+        .filter_map(|source| sources.before(source.raw()))
+        .filter(|before| before.is_reimported)
         .count();
     if reimported > 0 {
         *numbers.entry((&unknown, None)).or_default() += reimported;

@@ -120,22 +120,20 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         line!(text, "\n{BOLD}boot sources{BOLD:#}\n{why}");
         return;
     }
-    let stopped = plan
-        .situation
-        .forecast_after()
-        .and_then(|forecast| forecast.stopped);
-    let are_all_pending = plan
+    let stops: Vec<&Row> = plan
         .rows
         .iter()
         .filter(|row| row.effect == Effect::StopsSsp)
-        .all(|row| row.is_pending);
-    let title = if are_all_pending {
+        .collect();
+    let title = if stops.iter().all(|stop| stop.is_pending) {
         "what stops SSP, even without this change"
     } else {
         "what stops SSP"
     };
-    stops::render(text, title, stopped, &plan.stopped_by);
-    if !plan.stopped_by.is_empty() && !plan.situation.is_asked {
+    let forecast = plan.situation.forecast_after();
+    let stopped = forecast.and_then(|forecast| forecast.stopped);
+    stops::render(text, title, stopped, &stops);
+    if !stops.is_empty() && !plan.situation.is_asked {
         line!(text, "      `check` of the cluster shows how to fix this.");
     }
     let (pending, asked): (Vec<_>, Vec<_>) = of_kind(&plan.rows, "DataSource")

@@ -21,11 +21,11 @@ const NO_DEFAULT: &str = "KubeVirt's default, because HCO does not set one";
 pub(crate) struct Fact {
     label: &'static str,
     value: String,
-    changes: bool,
+    pub(crate) changes: bool,
 }
 
 impl Fact {
-    pub(crate) fn new(label: &'static str, value: String) -> Self {
+    fn new(label: &'static str, value: String) -> Self {
         let changes = false;
         Self {
             label,
@@ -111,17 +111,8 @@ impl Fact {
         fact
     }
 
-    pub(crate) fn row(&self, hyperconverged: &str) -> Option<Row> {
-        let what = format!("{}: {}", self.label, self.value);
-        let row = || {
-            Row::new(
-                Effect::ValueChanges,
-                "HyperConverged",
-                hyperconverged,
-                &what,
-            )
-        };
-        self.changes.then(row)
+    pub(crate) fn text(&self) -> String {
+        format!("{}: {}", self.label, self.value)
     }
 
     pub(crate) fn render(&self) -> String {

@@ -12,52 +12,30 @@ use crate::rows::{Effect, Row};
 use crate::templates;
 use crate::terminal::{BOLD, RED};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stop {
-    pub(crate) kind: &'static str,
-    pub(crate) namespace: Foreign,
-    pub(crate) name: Foreign,
-    pub(crate) template: Foreign,
-    /// The field of the template; `None` if the HyperConverged does not list the template.
-    pub(crate) path: Option<Foreign>,
+/// A row about an object of a template. Its path is the field of the template; `None` if the HyperConverged does not list
+/// the template.
+fn row(kind: &'static str, key: &str, cron: &Cron, path: Option<Foreign>) -> Row {
+    let ((namespace, name), template) = (parts(key), &cron.template);
+    let at = path
+        .as_ref()
+        .map_or_else(String::new, |path| format!(", {path}"));
+    let what = format!("{kind} {namespace}/{name}: template {template}{at}");
+    Row::new(Effect::StopsSsp, kind, key, &what)
+        .about("template", Some(template.raw()))
+        .about("path", path.as_deref())
 }
 
-impl Stop {
-    pub(crate) fn row(&self) -> Row {
-        let key = format!("{}/{}", self.namespace.raw(), self.name.raw());
-        let row = Row::new(Effect::StopsSsp, self.kind, &key, &self.text());
-        row.about("template", Some(self.template.raw()))
-            .about("path", self.path.as_ref().map(Foreign::raw))
-    }
-
-    /// Whether it is the same object of the same template. The position of the template in the list does not count.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let identity = |stop: &Self| {
-            (
-                stop.kind,
-                stop.namespace.clone(),
-                stop.name.clone(),
-                stop.template.clone(),
-            )
-        };
-        identity(self) == identity(other)
-    }
-
-    fn text(&self) -> String {
-        let (kind, namespace, name) = (self.kind, &self.namespace, &self.name);
-        let path = self
-            .path
-            .as_ref()
-            .map(|path| format!(", {path}"))
-            .unwrap_or_default();
-        format!(
-            "{kind} {namespace}/{name}: template {}{path}",
-            self.template
-        )
-    }
+/// The name of the template.
+pub(crate) fn template(stop: &Row) -> &str {
+    stop.about.get("template").map_or("", Foreign::raw)
 }
 
-pub(crate) fn render(text: &mut String, title: &str, stopped: Option<Stopped>, stops: &[Stop]) {
+/// Whether it is the same object of the same template. The position of the template in the list does not count.
+pub(crate) fn is_same(one: &Row, other: &Row) -> bool {
+    one.key() == other.key() && template(one) == template(other)
+}
+
+pub(crate) fn render(text: &mut String, title: &str, stopped: Option<Stopped>, stops: &[&Row]) {
     let what = match stopped {
         _ if stops.is_empty() => return,
         Some(Stopped::SameName) => {
@@ -74,7 +52,7 @@ pub(crate) fn render(text: &mut String, title: &str, stopped: Option<Stopped>, s
     let what = folded(&format!("  {RED}✘{RED:#} {what}"), 4);
     line!(text, "\n{BOLD}{title}{BOLD:#}\n{what}");
     for stop in stops {
-        line!(text, "{}", folded(&format!("      {}", stop.text()), 8));
+        line!(text, "{}", folded(&format!("      {}", stop.detail), 8));
     }
 }
 
@@ -87,47 +65,32 @@ const REJECTIONS: [&str; 3] = [
 
 /// All objects that stop SSP, for the forecast from this object. If several DataImportCrons have the same name, each of
 /// their templates is included.
-pub(crate) fn of(forecast: Option<&Forecast>, object: &Value) -> Vec<Stop> {
+pub(crate) fn of(forecast: Option<&Forecast>, object: &Value) -> Vec<Row> {
+    const CRON: &str = "DataImportCron";
     let Some(forecast) = forecast else {
         return Vec::new();
     };
-    let crons = || {
-        forecast
-            .crons
-            .iter()
-            .map(|cron| (cron.key(), cron, ".metadata.name"))
+    let crons = forecast.crons.iter();
+    let path = |cron: &Cron, field| path(object, cron.template.raw(), field);
+    let mut stops: Vec<Row> = match forecast.stopped {
+        None => Vec::new(),
+        Some(Stopped::DataSource) => rejected_sources(forecast)
+            .map(|(key, cron, field)| row("DataSource", &key, cron, path(cron, field)))
+            .collect(),
+        Some(Stopped::DataImportCron) => crons
+            .filter(|cron| cron.rejected.is_some())
+            .map(|cron| row(CRON, &cron.key(), cron, cron.rejected_path.clone()))
+            .collect(),
+        Some(Stopped::SameName) => crons
+            .filter(|cron| {
+                let has_same_name = |other: &&Cron| {
+                    (&other.namespace, &other.name) == (&cron.namespace, &cron.name)
+                };
+                forecast.crons.iter().filter(has_same_name).count() > 1
+            })
+            .map(|cron| row(CRON, &cron.key(), cron, path(cron, ".metadata.name")))
+            .collect(),
     };
-    let number = |key: &str| crons().filter(|(other, ..)| other == key).count();
-    let (kind, objects): (_, Vec<(String, &Cron, &str)>) = match forecast.stopped {
-        None => return Vec::new(),
-        Some(Stopped::DataSource) => ("DataSource", rejected_sources(forecast).collect()),
-        Some(Stopped::DataImportCron) => {
-            let rejected = crons()
-                .filter(|(_, cron, _)| cron.rejected.is_some())
-                .collect();
-            ("DataImportCron", rejected)
-        }
-        Some(Stopped::SameName) => {
-            let shared = crons().filter(|(key, ..)| number(key) > 1).collect();
-            ("DataImportCron", shared)
-        }
-    };
-    let mut stops: Vec<Stop> = objects
-        .into_iter()
-        .map(|(key, cron, field)| {
-            let (namespace, name) = parts(&key);
-            Stop {
-                kind,
-                namespace,
-                name,
-                template: cron.template.clone(),
-                path: match forecast.stopped {
-                    Some(Stopped::DataImportCron) => cron.rejected_path.clone(),
-                    _ => path(object, cron.template.raw(), field),
-                },
-            }
-        })
-        .collect();
     stops.dedup();
     stops
 }
@@ -153,7 +116,7 @@ fn rejected_sources(forecast: &Forecast) -> impl Iterator<Item = (String, &Cron,
 }
 
 /// The DataImportCron that imports for a DataSource, or for the DataSource that it points to.
-pub(crate) fn cron_of<'f>(forecast: &'f Forecast, source: &str) -> Option<&'f Cron> {
+fn cron_of<'f>(forecast: &'f Forecast, source: &str) -> Option<&'f Cron> {
     let pointer = forecast
         .data_sources
         .iter()
@@ -165,17 +128,16 @@ pub(crate) fn cron_of<'f>(forecast: &'f Forecast, source: &str) -> Option<&'f Cr
     })
 }
 
-/// The finding about the rejection of a template's object.
-pub(crate) fn finding<'r>(report: &'r Report, template: &Foreign) -> Option<&'r Finding> {
+/// The finding about the rejection of this object.
+pub(crate) fn finding<'r>(report: &'r Report, stop: &Row) -> Option<&'r Finding> {
+    let of_template = |finding: &&Finding| finding.template.as_deref() == Some(template(stop));
     REJECTIONS.iter().find_map(|rule| {
-        report
-            .findings
-            .iter()
-            .find(|finding| finding.rule == *rule && finding.template.as_ref() == Some(template))
+        let mut findings = report.findings.iter().filter(of_template);
+        findings.find(|finding| finding.rule == *rule)
     })
 }
 
-pub(crate) fn path(object: &Value, template: &str, field: &str) -> Option<Foreign> {
+fn path(object: &Value, template: &str, field: &str) -> Option<Foreign> {
     let (path, _) = templates::of_spec(object).find(|(_, listed)| name(listed) == template)?;
     Some(Foreign::from(&*format!("{path}{field}")))
 }

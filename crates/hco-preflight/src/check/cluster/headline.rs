@@ -7,7 +7,7 @@ use anstyle::Style;
 use super::{Checked, problems};
 use crate::prose::count;
 use crate::rows::no_forecast::NoForecast;
-use crate::rows::{Effect, Row, Severity};
+use crate::rows::{Effect, Row, Severity, stops};
 use crate::terminal::{GREEN, RED, YELLOW};
 
 /// Where the rows of an effect stand in the headline.
@@ -57,11 +57,7 @@ pub(super) fn of(checked: &Checked) -> (Style, String) {
     let rows = &checked.rows;
     let number = number_of_problems(rows);
     let mut parts = problems::names(&checked.findings);
-    let stops: BTreeSet<&str> = checked
-        .stops
-        .iter()
-        .map(|stop| stop.template.raw())
-        .collect();
+    let stops: BTreeSet<&str> = checked.stops.iter().map(stops::template).collect();
     let templates: Vec<&str> = stops.into_iter().collect();
     if !templates.is_empty() {
         parts.push(format!("SSP is stopped by {}", templates.join(", ")));

@@ -5,18 +5,17 @@ use engine::Outcome;
 
 use crate::input::Situation;
 use crate::report::Finding;
-use crate::rows::stops::{self, Stop};
-use crate::rows::{Effect, Row};
+use crate::rows::{Effect, Row, stops};
 
 /// The findings about the live object. Another section shows the rejections that stop SSP.
 pub(super) fn of<'s>(
     observed: &'s Situation,
-    stops: &[Stop],
+    stops: &[Row],
 ) -> impl Iterator<Item = &'s Finding> + use<'s> {
     let report = &observed.current().report;
     let shown: Vec<&Finding> = stops
         .iter()
-        .filter_map(|stop| stops::finding(report, &stop.template))
+        .filter_map(|stop| stops::finding(report, stop))
         .collect();
     report
         .findings

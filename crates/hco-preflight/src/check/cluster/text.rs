@@ -73,7 +73,8 @@ fn stops(text: &mut String, checked: &Checked) {
     let stopped = situation
         .forecast_after()
         .and_then(|forecast| forecast.stopped);
-    stops::render(text, "what stops SSP", stopped, &checked.stops);
+    let stops: Vec<_> = checked.stops.iter().collect();
+    stops::render(text, "what stops SSP", stopped, &stops);
     let is_rejected = matches!(situation.outlook, Err(NoForecast::RejectedBySsp(_)));
     let of_nodes = situation
         .current()
@@ -84,7 +85,7 @@ fn stops(text: &mut String, checked: &Checked) {
     let findings = checked
         .stops
         .iter()
-        .filter_map(|stop| stops::finding(&situation.after.report, &stop.template))
+        .filter_map(|stop| stops::finding(&situation.after.report, stop))
         .chain(of_nodes);
     let mut shown: Vec<(&str, String)> = Vec::new();
     for finding in findings {
