@@ -231,15 +231,18 @@ struct Json<'p> {
 impl<'p> Json<'p> {
     fn of(plan: &'p Plan<'_>) -> Self {
         let situation = plan.situation;
-        let [before, after] = plan.reports.map(|report| State::new(situation, report));
+        let [before, mut after] = plan.reports.map(|report| State::new(situation, report));
+        // KubeVirt keeps its default architecture if HCO sets none.
+        let kept = || before.default_architecture.clone();
+        after.default_architecture = after.default_architecture.or_else(kept);
         let is_stored = !plan.is_denied_by_hco;
         let stored = |nodes: Vec<Foreign>| if is_stored { nodes } else { Vec::new() };
         Self {
             headline: plan.headline().1,
             denied_by_hco: plan.is_denied_by_hco,
             leaving_nodes: stored(situation.leaving()),
-            after: after.or(&before),
             before,
+            after,
             stopped: situation
                 .forecast_after()
                 .and_then(|forecast| forecast.stopped)

@@ -28,9 +28,6 @@ pub(crate) trait Conclusions {
 
     /// The KubeVirt that this version of HCO deploys, with this default architecture.
     fn kubevirt(&self, default_architecture: String) -> KubeVirt;
-
-    /// Whether KubeVirt reads the labels of DataSources. If the version is unknown, it is assumed to read them.
-    fn reads_data_source_labels(&self) -> bool;
 }
 
 impl Conclusions for Report {
@@ -62,11 +59,6 @@ impl Conclusions for Report {
     fn kubevirt(&self, default_architecture: String) -> KubeVirt {
         let version = self.version().and_then(HcoVersion::kubevirt);
         KubeVirt::new(default_architecture, version)
-    }
-
-    fn reads_data_source_labels(&self) -> bool {
-        self.version()
-            .is_none_or(HcoVersion::reads_data_source_labels)
     }
 }
 

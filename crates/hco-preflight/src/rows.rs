@@ -207,9 +207,6 @@ pub(crate) struct Row {
     pub(crate) kind: &'static str,
     pub(crate) namespace: Foreign,
     pub(crate) name: Foreign,
-    /// The object or the default that decides the new architecture of a VM.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) decides: Option<Foreign>,
     /// Facts about the object, for programs.
     #[serde(flatten)]
     pub(crate) about: BTreeMap<&'static str, Foreign>,
@@ -231,7 +228,6 @@ impl Row {
             kind,
             namespace,
             name,
-            decides: None,
             about: BTreeMap::new(),
             command: None,
             severity: effect.severity(),
@@ -380,7 +376,7 @@ pub(crate) fn by_effect(text: &mut String, title: &str, rows: &[&Row], limit: us
     line!(text, "\n{BOLD}{title}{BOLD:#}");
     let mut alike: BTreeMap<(Effect, &Foreign, Option<&Foreign>), Vec<String>> = BTreeMap::new();
     for row in rows {
-        let names = alike.entry((row.effect, &row.detail, row.decides.as_ref()));
+        let names = alike.entry((row.effect, &row.detail, row.about.get("decides")));
         names.or_default().push(row.subject());
     }
     for ((effect, detail, decides), names) in alike {

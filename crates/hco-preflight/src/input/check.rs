@@ -154,7 +154,8 @@ impl<'s> Check<'s> {
     fn read_surroundings(&self, beside: &[Value], notes: &mut Notes) -> Result<Objects> {
         let decisive = Decisive::of(&self.questions, self.world.as_ref())?;
         let report = decisive
-            .question()
+            .question
+            .as_ref()
             .map(|question| self.report(question, question.stored()))
             .transpose()
             .map_err(|failure| anyhow!("{failure}"))?

@@ -192,28 +192,21 @@ mod tests {
 
     #[test]
     fn the_module_is_known_in_every_registry_and_version() {
-        for (module, ours) in [
-            (
-                "registry://registry.test/policies/hco-architecture-guard:v0.1.0",
-                true,
-            ),
-            ("registry://localhost:5000/hco-architecture-guard", true),
-            (
-                "mirror.test/a/b/hco-architecture-guard:v1@sha256:0123",
-                true,
-            ),
-            ("hco-architecture-guard:latest", true),
-            (
-                "registry://registry.test/not-hco-architecture-guard:v0.1.0",
-                false,
-            ),
-            (
-                "registry://ghcr.io/hco-architecture-guard/other:v0.1.0",
-                false,
-            ),
-            ("registry://hco-architecture-guard:5000/other", false),
+        let is_known = |module: &str| is_ours(&json!({"module": module}));
+        for module in [
+            "registry://registry.test/policies/hco-architecture-guard:v0.1.0",
+            "registry://localhost:5000/hco-architecture-guard",
+            "mirror.test/a/b/hco-architecture-guard:v1@sha256:0123",
+            "hco-architecture-guard:latest",
         ] {
-            assert_eq!(is_ours(&json!({"module": module})), ours, "{module}");
+            assert!(is_known(module), "{module}");
+        }
+        for module in [
+            "registry://registry.test/not-hco-architecture-guard:v0.1.0",
+            "registry://ghcr.io/hco-architecture-guard/other:v0.1.0",
+            "registry://hco-architecture-guard:5000/other",
+        ] {
+            assert!(!is_known(module), "{module}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Reads the states before and after a change, for `plan` and `check` of a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::Path;
 use std::time::Instant;
 
@@ -84,12 +85,7 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
     let subject = &args.what_is.subject();
     let named = [&subject.from, &subject.settings, &args.nodes];
     files::check_stdin(named.into_iter().flatten().chain(&args.filename))?;
-    let reading = Reading {
-        reader: Reader::Plan,
-        subject,
-        until: None,
-    };
-    reading.check()?;
+    let reading = Reading::new(Reader::Plan, subject, None)?;
     let found = found(args, notes)?;
     let own = found
         .as_ref()
@@ -135,38 +131,21 @@ pub(crate) fn observe(
     kept: &mut Kept,
     notes: &mut Notes,
 ) -> Result<Situation> {
-    let reading = Reading {
-        reader: Reader::Cluster,
-        subject,
-        until,
-    };
     let named = [&subject.from, &subject.settings];
     files::check_stdin(named.into_iter().flatten())?;
-    reading.check()?;
+    let reading = Reading::new(Reader::Cluster, subject, until)?;
     let world = reading.read(None, kept, notes)?;
     let question = unchanged(reading.only(&world)?);
-    let asked = (None, None);
-    Situation::of(subject, world, &question, asked, kept, notes)
+    Situation::of(subject, world, &question, (None, None), kept, notes)
 }
 
-/// There is nothing to check.
+/// There is nothing to check, for this reason.
 #[derive(Debug)]
-pub(crate) struct NoHyperConverged {
-    namespace: Option<String>,
-}
+pub(crate) struct NoHyperConverged(String);
 
-impl std::fmt::Display for NoHyperConverged {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let within = self
-            .namespace
-            .as_deref()
-            .map(one_line)
-            .map(|name| format!(" in the namespace `{name}`"))
-            .unwrap_or_default();
-        write!(
-            f,
-            "nothing to check: there is no HyperConverged{within}; specify a manifest with -f"
-        )
+impl fmt::Display for NoHyperConverged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 
@@ -180,16 +159,21 @@ struct Reading<'a> {
     until: Option<Instant>,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
     /// Rejects a command line without a source of the current state, before anything is read.
-    fn check(&self) -> Result<()> {
-        let (cluster, from) = (self.subject.cluster, &self.subject.from);
+    fn new(reader: Reader, subject: &'a Subject, until: Option<Instant>) -> Result<Self> {
+        let (cluster, from) = (subject.cluster, &subject.from);
         if !cluster && from.is_none() {
             bail!(
                 "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
             );
         }
-        check_connection(&self.subject.connection, cluster, from.is_some())
+        check_connection(&subject.connection, cluster, from.is_some())?;
+        Ok(Self {
+            reader,
+            subject,
+            until,
+        })
     }
 
     /// The current state. It includes the labels of nodes that matter to this object.
@@ -223,10 +207,15 @@ impl Reading<'_> {
             [] if self.reader == Reader::Plan => {
                 bail!("{unknown}: there is no HyperConverged; specify a manifest with -f")
             }
-            [] => Err(NoHyperConverged {
-                namespace: own.map(str::to_owned),
+            [] => {
+                let within = own.map_or_else(String::new, |namespace| {
+                    format!(" in the namespace `{}`", one_line(namespace))
+                });
+                let what = format!(
+                    "nothing to check: there is no HyperConverged{within}; specify a manifest with -f"
+                );
+                Err(NoHyperConverged(what).into())
             }
-            .into()),
             _ => bail!(
                 "{unknown}: there are {} HyperConvergeds, and HCO reconciles one; specify its namespace with -n",
                 wanted.len()
@@ -370,7 +359,7 @@ impl Hco {
 }
 
 /// How the workloads of a HyperConverged are placed; `None` if HCO cannot read it.
-pub(crate) fn placement(object: &Value) -> Option<Placement> {
+fn placement(object: &Value) -> Option<Placement> {
     let text = object.to_string();
     let json = Json::parse(text.as_bytes()).ok()?;
     let version = match Identity::of(object).api_version.as_str() {
@@ -381,19 +370,14 @@ pub(crate) fn placement(object: &Value) -> Option<Placement> {
     hco.ok().map(|hco| hco.placement)
 }
 
-/// Whether a node is a workload node.
-pub(crate) fn hosts_workloads(placement: Option<&Placement>, node: &Node) -> bool {
-    placement.is_some_and(|placement| node.matches(|node| is_workload(node, placement)))
-}
-
 /// Whether KubeVirt runs virt-handler on a node. Without a placement, it runs on every node, including nodes that are
 /// not workers for HCO.
 ///
 /// MIRRORS: kubevirt pkg/virt-operator/resource/placement/placement.go, `InjectPlacementMetadata`.
 pub(crate) fn has_virt_handler(hco: &Hco, node: &Node) -> bool {
-    let placement = hco.placement.as_ref();
-    placement.is_none_or(|placement| !placement.has_requirements())
-        || hosts_workloads(placement, node)
+    hco.placement.as_ref().is_none_or(|placement| {
+        !placement.has_requirements() || node.matches(|node| is_workload(node, placement))
+    })
 }
 
 impl Situation {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use cluster::field::text;
-use cluster::foreign::Foreign;
 use cluster::object_name::key;
 use cluster::{DataSource, KubeVirt, Metadata, Notes, Preference, Reference, World};
 use engine::Import;
@@ -24,41 +23,31 @@ const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
 const PREFERENCE_VERSION: &str = "instancetype.kubevirt.io/v1beta1";
 
 /// The HyperConverged that determines the workload nodes.
-pub(super) enum Decisive<'q> {
-    /// It comes from the files.
-    New(&'q Question),
-    Stored(Box<Question>),
-    /// There are several objects.
-    Unknown,
+pub(super) struct Decisive {
+    /// `None` if there are several objects.
+    pub(super) question: Option<Arc<Question>>,
+    /// Whether it comes from the files.
+    is_new: bool,
 }
 
-impl<'q> Decisive<'q> {
-    pub(super) fn of(questions: &'q [Arc<Question>], world: Option<&World>) -> Result<Self> {
-        let mut new = questions
+impl Decisive {
+    pub(super) fn of(questions: &[Arc<Question>], world: Option<&World>) -> Result<Self> {
+        let new: Vec<_> = questions
             .iter()
-            .filter(|question| question.identity.is_hyperconverged());
-        Ok(match (new.next(), new.next()) {
-            (Some(only), None) => Self::New(only),
-            (None, _) => match world {
-                Some(world) => {
-                    let mut stored = world.hyperconvergeds(None)?.into_iter();
-                    match (stored.next(), stored.next()) {
-                        (Some(only), None) => Self::Stored(Box::new(Question::live(only))),
-                        _ => Self::Unknown,
-                    }
-                }
-                None => Self::Stored(Box::new(Question::live(empty()))),
+            .filter(|question| question.identity.is_hyperconverged())
+            .collect();
+        let only = |object| Some(Arc::new(Question::live(object)));
+        let question = match (new.as_slice(), world) {
+            ([question], _) => Some(Arc::clone(question)),
+            ([], None) => only(empty()),
+            ([], Some(world)) => match world.hyperconvergeds(None)?.as_slice() {
+                [stored] => only(stored.clone()),
+                _ => None,
             },
-            _ => Self::Unknown,
-        })
-    }
-
-    pub(super) fn question(&self) -> Option<&Question> {
-        match self {
-            Self::New(question) => Some(question),
-            Self::Stored(question) => Some(question),
-            Self::Unknown => None,
-        }
+            _ => None,
+        };
+        let is_new = !new.is_empty() && question.is_some();
+        Ok(Self { question, is_new })
     }
 }
 
@@ -76,7 +65,7 @@ fn empty() -> Value {
 /// workload architectures come from the module's report about the HyperConverged. `beside` has the other objects of the
 /// files, which take precedence over the cluster's. If they have no namespace, they get this one.
 pub(super) fn surroundings(
-    decisive: &Decisive<'_>,
+    decisive: &Decisive,
     report: &Report,
     (beside, namespace): (&[Value], &str),
     (world, has_preferences): (Option<&World>, bool),
@@ -100,16 +89,17 @@ pub(super) fn surroundings(
         [only] => KubeVirt::deserialize(only).ok(),
         _ => None,
     };
-    let kubevirt = match (only, decisive) {
+    let is_stored = decisive.question.is_some() && !decisive.is_new;
+    let kubevirt = match only {
         // Nothing in the files changes it.
-        (Some(real), Decisive::Stored(_)) if real.default_architecture.is_some() => json!(real),
-        (only, _) => kubevirt(only, report),
+        Some(real) if is_stored && real.default_architecture.is_some() => json!(real),
+        only => kubevirt(only, report),
     };
 
     let mut sources: BTreeMap<String, Value> = BTreeMap::new();
     let known = world.and_then(|world| world.all(&world.sources, notes));
     // The operators created the stored objects from a stored HyperConverged, so they need no forecast.
-    let is_forecast = matches!(decisive, Decisive::New(_)) || known.is_none() && world.is_some();
+    let is_forecast = decisive.is_new || known.is_none() && world.is_some();
     let forecast = report
         .forecast
         .as_ref()
@@ -185,14 +175,11 @@ fn shipped(name: &str, kubevirt: &installation::KubeVirt) -> Option<Value> {
 }
 
 /// The HyperConverged with the status that HCO will write.
-fn hyperconverged(decisive: &Decisive<'_>, report: &Report) -> Value {
-    let names = |list: &Option<Vec<Foreign>>| -> Vec<String> {
-        list.iter()
-            .flatten()
-            .map(|name| name.raw().to_owned())
-            .collect()
-    };
-    let object = decisive.question().map(|question| question.object.value());
+fn hyperconverged(decisive: &Decisive, report: &Report) -> Value {
+    let object = decisive
+        .question
+        .as_ref()
+        .map(|question| question.object.value());
     // v1 has the infrastructure placement at another path.
     let infra = object.and_then(|object| {
         let v1beta1 = object.pointer("/spec/infra/nodePlacement");
@@ -202,8 +189,8 @@ fn hyperconverged(decisive: &Decisive<'_>, report: &Report) -> Value {
         "metadata": {},
         "spec": {"infra": {"nodePlacement": infra}},
         "status": {"nodeInfo": {
-            "workloadsArchitectures": names(&report.workload_architectures),
-            "controlPlaneArchitectures": names(&report.control_plane_architectures),
+            "workloadsArchitectures": report.workload_architectures.as_deref().unwrap_or_default(),
+            "controlPlaneArchitectures": report.control_plane_architectures.as_deref().unwrap_or_default(),
         }},
     })
 }

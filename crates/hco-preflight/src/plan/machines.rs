@@ -304,10 +304,8 @@ impl<'w> Sides<'w> {
             let detail = format!(
                 "no architecture is set: from then on, KubeVirt would choose {after} instead of {before}{advice}"
             );
-            effects.push(Row {
-                decides: Some(Foreign::from(&*new.decides(&start.read))),
-                ..row(&key, Effect::ArchitectureChanges, &detail)
-            });
+            let row = row(&key, Effect::ArchitectureChanges, &detail);
+            effects.push(row.about("decides", Some(&new.decides(&start.read))));
         }
         effects
     }
@@ -583,7 +581,7 @@ fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String
 }
 
 /// A clause for a VM that cannot start: a running VM is affected only at its next start.
-fn once_stopped(machine: &cluster::Machine) -> &'static str {
+fn once_stopped(machine: &Machine) -> &'static str {
     match &*machine.status {
         "Stopped" | "Provisioning" | "WaitingForVolumeBinding" => "",
         _ => "once stopped, ",

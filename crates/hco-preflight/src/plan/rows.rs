@@ -74,19 +74,16 @@ pub(super) fn rows(sources: &BootSources<'_>) -> Rows {
             rows.entry(key).or_insert_with(|| vec![row]);
         }
     }
-    let without_disk = changes
-        .data_sources
+    let data_sources = &changes.data_sources;
+    let created = data_sources
         .created
         .iter()
-        .map(|key| (key, created_without_disk(sources, key.raw())))
-        .chain(
-            changes
-                .data_sources
-                .deleted
-                .iter()
-                .map(|key| (key, deleted_without_disk(sources, key.raw()))),
-        );
-    for (key, (effect, what)) in without_disk {
+        .map(|key| (key, created_without_disk(sources, key)));
+    let deleted = data_sources
+        .deleted
+        .iter()
+        .map(|key| (key, deleted_without_disk(sources, key)));
+    for (key, (effect, what)) in created.chain(deleted) {
         let row = || vec![Row::new(effect, "DataSource", key.raw(), &what)];
         rows.entry(key.raw().to_owned()).or_insert_with(row);
     }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use cluster::field::quantity;
 use cluster::foreign::Foreign;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::boot_sources::BootSources;
 
@@ -35,7 +34,8 @@ pub(super) fn requested(sources: &BootSources<'_>) -> Vec<Disks> {
         let size = sources.template(cron).and_then(|template| {
             let volume = template.pointer("/spec/template/spec")?;
             let disk = volume.get("storage").or(volume.get("pvc"))?;
-            bytes(disk.pointer("/resources/requests/storage")?)
+            let size = quantity(disk.pointer("/resources/requests/storage")?)?;
+            u128::try_from(size.value()?).ok()
         });
         *numbers.entry((&cron.architecture, size)).or_default() += 1;
     }
@@ -59,11 +59,6 @@ pub(super) fn requested(sources: &BootSources<'_>) -> Vec<Disks> {
             bytes,
         })
         .collect()
-}
-
-/// A quantity in bytes; `None` if it is invalid.
-fn bytes(value: &Value) -> Option<u128> {
-    u128::try_from(quantity(value)?.value()?).ok()
 }
 
 pub(super) fn readable(bytes: u128) -> String {

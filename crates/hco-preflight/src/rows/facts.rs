@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use cluster::foreign::{Foreign, one_line};
 use engine::Import;
+use operator_models::hco::version::HcoVersion;
 
 use crate::input::Situation;
 use crate::prose::folded;
 use crate::report::{Conclusions as _, Report, counted, listed};
-use crate::rows::{Effect, Row};
 
 /// A remark about the default architecture, if KubeVirt reads the labels of boot sources.
 const LABEL_FIRST: &str =
@@ -52,13 +52,8 @@ impl Fact {
 
     pub(crate) fn all(situation: &Situation, reports: [&Report; 2]) -> Vec<Self> {
         let import = |report: &Report| {
-            let import = report.multi_arch_import?;
-            let word = if import == Import::Enabled {
-                "on"
-            } else {
-                "off"
-            };
-            Some(word.to_owned())
+            let is_on = report.multi_arch_import? == Import::Enabled;
+            Some(if is_on { "on" } else { "off" }.to_owned())
         };
         let nodes = |report: &Report| {
             report
@@ -98,9 +93,12 @@ impl Fact {
             })
             .map(Some);
         let mut fact = Self::compared("default architecture of new VMs", shown);
+        let reads_labels = reports[1]
+            .version()
+            .is_none_or(HcoVersion::reads_data_source_labels);
         let remarks: Vec<&str> = [
             is_kept.then_some("KubeVirt keeps it, because HCO does not set one"),
-            reports[1].reads_data_source_labels().then_some(LABEL_FIRST),
+            reads_labels.then_some(LABEL_FIRST),
         ]
         .into_iter()
         .flatten()

@@ -15,7 +15,7 @@ use crate::report::Report;
 pub(crate) struct State {
     multi_arch_import: Option<Import>,
     /// KubeVirt's default architecture; `None` if HCO does not set one.
-    default_architecture: Option<Foreign>,
+    pub(crate) default_architecture: Option<Foreign>,
     hco_version: Option<Foreign>,
     hco_version_origin: Option<Foreign>,
     control_plane: Vec<Foreign>,
@@ -37,14 +37,5 @@ impl State {
                 .unwrap_or_default(),
             nodes: report.nodes.clone().unwrap_or_default(),
         }
-    }
-
-    /// After a change: KubeVirt keeps its default architecture if HCO sets none.
-    pub(crate) fn or(mut self, before: &Self) -> Self {
-        self.default_architecture = self
-            .default_architecture
-            .take()
-            .or_else(|| before.default_architecture.clone());
-        self
     }
 }
