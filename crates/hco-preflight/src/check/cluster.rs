@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum as _;
-use cluster::{ClusterError, Gap, Notes};
+use cluster::{ClusterError, Condition, Gap, Notes};
 use serde::Serialize;
 
 use crate::args::{self, FailOn, Format, Subject};
@@ -121,6 +121,11 @@ fn wait(args: &args::Check, terminal: &Terminal) -> Result<Checked> {
         std::thread::sleep(pause.min(left / 2));
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+/// The message of a condition; empty if it is missing.
+fn message(condition: &Condition) -> &str {
+    condition.message.as_ref().map_or("", |message| &message.0)
 }
 
 /// A cluster, and what was found in it.

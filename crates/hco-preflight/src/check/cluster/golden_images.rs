@@ -2,80 +2,82 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cluster::foreign::Foreign;
-use cluster::object_name::parts;
-use cluster::{self, Condition, DataImportCron, DataVolume, condition};
+use cluster::foreign::{Foreign, one_line};
+use cluster::{Condition, DataImportCron, DataSource, DataVolume, condition};
 use engine::Stopped;
 
+use super::message;
 use crate::input::{Outlook, Situation};
 use crate::kubectl::Kubectl;
 use crate::plan::boot_sources::is_of_bundle;
-use crate::report::{self, Cron, is_in, listed};
+use crate::report::{self, Cron, Retarget, is_in, listed};
 use crate::rows::{Command, Effect, Row, Severity};
 
-/// A template for one architecture, and its state.
+/// The state of a golden image.
 #[derive(Debug)]
-struct GoldenImage {
-    /// `None` for a DataImportCron that is no longer wanted.
-    template: Option<Foreign>,
-    /// Empty if the DataImportCron is not for a specific architecture.
-    architecture: Option<Foreign>,
-    namespace: Foreign,
-    cron: Foreign,
-    data_source: Option<Foreign>,
-    state: Effect,
+struct ImageState {
+    effect: Effect,
     /// The time since which it has this state.
-    since: Option<Foreign>,
-    /// The message of CDI, or of the API server that rejects it.
-    message: Option<Foreign>,
+    since: Option<String>,
+    /// The message of CDI, or of the API server that rejects its DataImportCron.
+    message: Option<String>,
     /// A command that makes CDI continue.
     command: Option<String>,
     /// Whether its DataSource has a disk from an earlier import.
     has_older_disk: bool,
 }
 
-impl GoldenImage {
-    fn severity(&self) -> Severity {
-        match self.state {
-            // In a plan, nothing is lost if an image was not imported before.
-            Effect::Rejected | Effect::NeverImported => Severity::Loss,
-            state => state.severity(),
+impl ImageState {
+    fn new(effect: Effect, message: Option<&str>) -> Self {
+        Self {
+            effect,
+            since: None,
+            message: message.map(str::to_owned),
+            command: None,
+            has_older_disk: false,
         }
     }
 
-    /// Its row. While SSP is stopped, it deletes nothing.
-    fn row(&self, is_stopped: bool) -> Row {
-        let source = self.data_source.as_ref().unwrap_or(&self.cron);
-        let key = format!("{}/{}", self.namespace.raw(), source.raw());
-        let raw = |text: &Option<Foreign>| text.as_ref().map(|text| text.raw().to_owned());
-        let row = Row {
-            severity: self.severity(),
-            command: self.command.clone().map(|line| Command {
-                when: match self.state {
+    /// With the time and the message of a condition.
+    fn shown(effect: Effect, condition: &Condition) -> Self {
+        let text = condition.message.as_ref();
+        Self {
+            since: condition.since.clone(),
+            ..Self::new(effect, text.map(|text| &*text.0))
+        }
+    }
+
+    /// The row of a golden image with this DataSource and this DataImportCron. While SSP is stopped, it deletes nothing.
+    fn row(self, source: &str, cron: &Foreign, is_stopped: bool) -> Row {
+        let detail = self.detail(cron, is_stopped);
+        let row = Row::new(self.effect, "DataSource", source, &detail)
+            .about("dataImportCron", Some(cron))
+            .about("since", self.since.as_deref())
+            .about("message", self.message.as_deref());
+        Row {
+            severity: match self.effect {
+                // In a plan, nothing is lost if an image was not imported before.
+                Effect::Rejected | Effect::NeverImported => Severity::Loss,
+                _ => row.severity,
+            },
+            command: self.command.map(|line| Command {
+                when: match self.effect {
                     Effect::NotManaged => "fix".to_owned(),
                     _ => "if that does not change".to_owned(),
                 },
                 line,
             }),
-            ..Row::new(self.state, "DataSource", &key, &self.detail(is_stopped))
-        };
-        row.about("template", raw(&self.template).as_deref())
-            .about("architecture", raw(&self.architecture).as_deref())
-            .about("dataImportCron", Some(self.cron.raw()))
-            .about("since", raw(&self.since).as_deref())
-            .about("message", raw(&self.message).as_deref())
+            ..row
+        }
     }
 
-    fn detail(&self, is_stopped: bool) -> String {
-        let message = self
-            .message
-            .as_ref()
-            .map_or_else(String::new, |message| match self.state {
-                Effect::Outdated => format!(" ({message})"),
-                _ => format!(": {message}"),
-            });
-        let cron = &self.cron;
-        match self.state {
+    fn detail(&self, cron: &Foreign, is_stopped: bool) -> String {
+        let message = self.message.as_deref().map(one_line);
+        let message = message.map_or_else(String::new, |message| match self.effect {
+            Effect::Outdated => format!(" ({message})"),
+            _ => format!(": {message}"),
+        });
+        match self.effect {
             Effect::Ready => "disk".to_owned(),
             Effect::ExistingDisk => {
                 "disk: SSP does not import it, because a PersistentVolumeClaim with its name exists that no DataImportCron created".to_owned()
@@ -103,57 +105,16 @@ impl GoldenImage {
     }
 }
 
-/// A DataSource that SSP has not created, changed, or deleted yet.
-#[derive(Debug)]
-struct DataSource {
-    namespace: Foreign,
-    name: Foreign,
-    state: Effect,
-    from: Option<Foreign>,
-    to: Option<Foreign>,
-}
-
-impl DataSource {
-    fn row(&self) -> Row {
-        let shown = |source: &Option<Foreign>| {
-            source
-                .as_ref()
-                .map_or_else(|| "no DataSource".to_owned(), Foreign::to_string)
-        };
-        let (effect, what) = match self.state {
-            Effect::NotCreated => (
-                Effect::SourceNotCreated,
-                "the DataSource is not created yet".to_owned(),
-            ),
-            Effect::Unwanted => (
-                Effect::SourceUnwanted,
-                "the DataSource is no longer wanted, and will be deleted".to_owned(),
-            ),
-            state => {
-                let [from, to] = [&self.from, &self.to].map(shown);
-                (state, format!("still points to {from} instead of {to}"))
-            }
-        };
-        let key = format!("{}/{}", self.namespace.raw(), self.name.raw());
-        let raw = |source: &Option<Foreign>| source.as_ref().map(|source| source.raw().to_owned());
-        Row::new(effect, "DataSource", &key, &what)
-            .about("pointsTo", raw(&self.from).as_deref())
-            .about("willPointTo", raw(&self.to).as_deref())
-    }
-}
-
 /// The rows of the golden images, of the templates without a DataImportCron, and of DataSources.
 pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
-    of(observed)
-        .iter()
-        .map(|image| image.row(is_stopped))
-        .chain(not_imported(observed))
-        .chain(data_sources(observed).iter().map(DataSource::row))
-        .collect()
+    let mut rows = of(observed, is_stopped);
+    rows.extend(not_imported(observed));
+    rows.extend(data_sources(observed));
+    rows
 }
 
 /// The golden images of the forecast, and the golden images that are no longer wanted.
-fn of(observed: &Situation) -> Vec<GoldenImage> {
+fn of(observed: &Situation, is_stopped: bool) -> Vec<Row> {
     let Ok(Outlook { forecast, changes }) = &observed.outlook else {
         return Vec::new();
     };
@@ -169,7 +130,7 @@ fn of(observed: &Situation) -> Vec<GoldenImage> {
         .iter()
         .map(|volume| (volume.metadata.key(), volume))
         .collect();
-    let sources: BTreeMap<String, &cluster::DataSource> = world
+    let sources: BTreeMap<String, &DataSource> = world
         .sources
         .iter()
         .map(|source| (source.metadata.key(), source))
@@ -178,56 +139,61 @@ fn of(observed: &Situation) -> Vec<GoldenImage> {
     let changes = changes.crons.as_ref();
     // SSP creates the DataSources first: if one is rejected, it creates no DataImportCron.
     let reaches_crons = forecast.stopped != Some(Stopped::DataSource);
-    let mut images = Vec::new();
+    let mut rows = Vec::new();
     for cron in &forecast.crons {
-        let key = cron.key();
-        let (namespace, source) = (cron.namespace.clone(), cron.managed_data_source.clone());
-        let image = GoldenImage {
-            template: Some(cron.template.clone()),
-            architecture: Some(cron.architecture.clone()),
-            ..GoldenImage::new(namespace, cron.name.clone(), Some(source))
-        };
-        images.push(match (crons.get(&key), changes) {
-            _ if !is_read => image,
-            _ if cron.rejected.is_some() => image.with(Effect::Rejected, cron.rejected.clone()),
+        let (key, source) = (cron.key(), cron.source());
+        let state = match (crons.get(&key), changes) {
+            _ if !is_read => ImageState::new(Effect::Unknown, None),
+            _ if cron.rejected.is_some() => {
+                ImageState::new(Effect::Rejected, cron.rejected.as_deref())
+            }
             (Some(_), Some(changes)) if is_in(&changes.recreated, &key) => {
                 let mut fields = listed(changes.changed_fields(&key));
-                if is_in(empty, &cron.source()) && !fields.is_empty() {
+                if is_in(empty, &source) && !fields.is_empty() {
                     fields.push_str("; in the meantime, it has no disk");
                 }
-                let fields = Some(Foreign::from(&*fields)).filter(|fields| !fields.raw().is_empty());
-                image.with(Effect::Outdated, fields)
+                let fields = Some(&*fields).filter(|fields| !fields.is_empty());
+                ImageState::new(Effect::Outdated, fields)
             }
             (Some(_), _) if cron.never_runs.is_some() => {
-                image.with(Effect::NeverImported, cron.never_runs.clone())
+                ImageState::new(Effect::NeverImported, cron.never_runs.as_deref())
             }
             (Some(real), _) => {
-                let image = image.reported(real, &volumes, &observed.kubectl);
-                match sources.get(&cron.source()) {
-                    Some(source) => image.beside(cron, source, &observed.kubectl),
-                    None => image,
+                let state = ImageState::reported(real, cron, &volumes, &observed.kubectl);
+                match sources.get(&source) {
+                    Some(source) => state.beside(cron, source, &observed.kubectl),
+                    None => state,
                 }
             }
             (None, Some(changes)) if reaches_crons && !is_in(&changes.created, &key) => {
-                image.with(Effect::ExistingDisk, None)
+                ImageState::new(Effect::ExistingDisk, None)
             }
             (None, _) if !world.claims.is_read() => {
                 let why = "PersistentVolumeClaims were not read, and SSP does not import an image that has a disk of its own";
-                image.with(Effect::Unknown, Some(Foreign::from(why)))
+                ImageState::new(Effect::Unknown, Some(why))
             }
-            (None, _) => image.with(Effect::NotCreated, None),
-        });
+            (None, _) => ImageState::new(Effect::NotCreated, None),
+        };
+        let row = state.row(&source, &cron.name, is_stopped);
+        rows.push(
+            row.about("template", Some(&cron.template))
+                .about("architecture", Some(&cron.architecture)),
+        );
     }
     let wanted: BTreeSet<String> = forecast.crons.iter().map(Cron::key).collect();
     for (key, real) in &crons {
         if wanted.contains(key) || !real.metadata.is_of_ssp() {
             continue;
         }
-        let (namespace, cron) = parts(key);
-        let source = real.managed_data_source().map(Foreign::from);
-        images.push(GoldenImage::new(namespace, cron, source).with(Effect::Unwanted, None));
+        let name = real.managed_data_source().unwrap_or(&real.metadata.name);
+        let (source, cron) = (
+            real.metadata.beside(name),
+            Foreign::from(&*real.metadata.name),
+        );
+        let state = ImageState::new(Effect::Unwanted, None);
+        rows.push(state.row(&source, &cron, is_stopped));
     }
-    images
+    rows
 }
 
 /// The templates without a DataImportCron.
@@ -265,7 +231,7 @@ fn not_imported(observed: &Situation) -> Vec<Row> {
 
 /// The DataSources of templates that SSP or CDI will create, change, or delete, and the DataSources of deleted
 /// templates. The others depend on the VM templates in SSP's version.
-fn data_sources(observed: &Situation) -> Vec<DataSource> {
+fn data_sources(observed: &Situation) -> Vec<Row> {
     let (Ok(outlook), true) = (&observed.outlook, observed.world.sources.is_read()) else {
         return Vec::new();
     };
@@ -283,100 +249,75 @@ fn data_sources(observed: &Situation) -> Vec<DataSource> {
         .map(|source| source.metadata.key())
         .collect();
     let changes = &changes.data_sources;
-    let created = changes
-        .created
-        .iter()
-        .map(|key| (key, Effect::NotCreated, None, None));
+    let row = |effect, key: &str, what: &str| Row::new(effect, "DataSource", key, what);
+    let created = changes.created.iter().map(|key| {
+        let what = "the DataSource is not created yet";
+        row(Effect::SourceNotCreated, key, what)
+    });
     // A DataSource that is deleted because its DataImportCron is rejected is still wanted.
     let managed: BTreeSet<String> = forecast.crons.iter().map(Cron::source).collect();
     let deleted = changes
         .deleted
         .iter()
         .filter(|key| !managed.contains(key.raw()))
-        .map(|key| (key, Effect::Unwanted, None, None));
-    let retargeted = changes.retargeted.iter().map(|pointer| {
-        let (from, to) = (pointer.from.clone(), pointer.to.clone());
-        (&pointer.name, Effect::PointsElsewhere, from, to)
-    });
+        .map(|key| {
+            let what = "the DataSource is no longer wanted, and will be deleted";
+            row(Effect::SourceUnwanted, key, what)
+        });
+    let retargeted = changes
+        .retargeted
+        .iter()
+        .map(|Retarget { name, from, to }| {
+            let [source, target] = [from, to].map(|source| {
+                let shown = source.as_ref().map(Foreign::to_string);
+                shown.unwrap_or_else(|| "no DataSource".to_owned())
+            });
+            let what = format!("still points to {source} instead of {target}");
+            row(Effect::PointsElsewhere, name, &what)
+                .about("pointsTo", from.as_deref())
+                .about("willPointTo", to.as_deref())
+        });
     created
         .chain(retargeted)
         .chain(deleted)
-        .filter(|(key, state, ..)| {
-            let is_told = !is_of_bundle(key.raw()) || of_crons.contains(key.raw());
-            of_templates.contains(key.raw()) || *state == Effect::Unwanted && is_told
-        })
-        .map(|(key, state, from, to)| {
-            let (namespace, name) = parts(key.raw());
-            DataSource {
-                namespace,
-                name,
-                state,
-                from,
-                to,
-            }
+        .filter(|row| {
+            let key = format!("{}/{}", row.namespace.raw(), row.name.raw());
+            let is_told = !is_of_bundle(&key) || of_crons.contains(&key);
+            of_templates.contains(&key) || row.effect == Effect::SourceUnwanted && is_told
         })
         .collect()
 }
 
-impl GoldenImage {
-    /// One whose state is unknown.
-    fn new(namespace: Foreign, cron: Foreign, data_source: Option<Foreign>) -> Self {
-        Self {
-            template: None,
-            architecture: None,
-            namespace,
-            cron,
-            data_source,
-            state: Effect::Unknown,
-            since: None,
-            message: None,
-            command: None,
-            has_older_disk: false,
-        }
-    }
-
-    fn with(self, state: Effect, message: Option<Foreign>) -> Self {
-        Self {
-            state,
-            message,
-            ..self
-        }
-    }
-
-    /// With this state, and the time and the message of a condition.
-    fn shown(mut self, state: Effect, condition: &Condition) -> Self {
-        self.since = condition.since.as_deref().map(Foreign::from);
-        let message = condition.message.as_ref();
-        self.with(state, message.map(|message| Foreign::from(&*message.0)))
-    }
-
-    /// With the state that its DataImportCron reports.
+impl ImageState {
+    /// The state that a DataImportCron reports.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `update`: the condition
     /// `UpToDate` shows whether the last image is imported, and `Progressing` the state of the current import.
     fn reported(
-        mut self,
-        cron: &DataImportCron,
+        real: &DataImportCron,
+        cron: &Cron,
         volumes: &BTreeMap<String, &DataVolume>,
         kubectl: &Kubectl,
     ) -> Self {
-        let up_to_date = condition(&cron.conditions, "UpToDate");
-        let progressing = condition(&cron.conditions, "Progressing");
+        let up_to_date = condition(&real.conditions, "UpToDate");
+        let progressing = condition(&real.conditions, "Progressing");
         if let Some(done) = up_to_date.filter(|condition| condition.status == "True") {
-            return self.shown(Effect::Ready, done).with(Effect::Ready, None);
+            return Self {
+                message: None,
+                ..Self::shown(Effect::Ready, done)
+            };
         }
-        let volume = cron
+        let volume = real
             .current_imports
             .first()
-            .and_then(|import| volumes.get(&cron.metadata.beside(&import.volume)));
+            .and_then(|import| volumes.get(&real.metadata.beside(&import.volume)));
         if let Some(running) = volume.and_then(|volume| failure(volume)) {
-            let failing = self.shown(Effect::Failing, running);
-            let message = failing
-                .message
-                .clone()
-                .filter(|message| !message.raw().is_empty())
-                .or_else(|| running.reason.as_deref().map(Foreign::from));
-            return failing.with(Effect::Failing, message);
+            let failing = Self::shown(Effect::Failing, running);
+            let message = failing.message.filter(|message| !message.is_empty());
+            return Self {
+                message: message.or_else(|| running.reason.clone()),
+                ..failing
+            };
         }
         let reason = progressing.and_then(|condition| condition.reason.as_deref());
         // Without an import, the other condition gives the reason.
@@ -385,15 +326,16 @@ impl GoldenImage {
             _ => progressing,
         };
         let Some(shown) = shown else {
-            let message = Foreign::from("CDI has not reported anything yet");
-            self.command = kubectl.wake(&self.namespace, &self.cron);
-            return self.with(Effect::Waiting, Some(message));
+            return Self {
+                command: kubectl.wake(&cron.namespace, &cron.name),
+                ..Self::new(Effect::Waiting, Some("CDI has not reported anything yet"))
+            };
         };
         if let Some("NotAuthorized" | "Failed" | "Unknown") = reason {
-            return self.shown(Effect::Failing, shown);
+            return Self::shown(Effect::Failing, shown);
         }
         if progressing.is_none_or(|condition| condition.status != "True") {
-            return self.shown(Effect::Waiting, shown);
+            return Self::shown(Effect::Waiting, shown);
         }
         let mut details = Vec::new();
         if let Some(volume) = volume {
@@ -406,37 +348,39 @@ impl GoldenImage {
                 details.push(format!("the importer restarted {restarts} times"));
             }
         }
-        let details = (!details.is_empty()).then(|| Foreign::from(&*details.join(", ")));
-        let importing = self.shown(Effect::Importing, shown);
-        importing.with(Effect::Importing, details)
+        Self {
+            message: (!details.is_empty()).then(|| details.join(", ")),
+            ..Self::shown(Effect::Importing, shown)
+        }
     }
 
     /// With the state that its DataSource reports. SSP sets the label of its own DataSources.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
     /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
-    fn beside(mut self, cron: &Cron, source: &cluster::DataSource, kubectl: &Kubectl) -> Self {
+    fn beside(self, cron: &Cron, source: &DataSource, kubectl: &Kubectl) -> Self {
         let owner = source.metadata.cron();
         let is_managed = owner == Some(cron.name.raw()) || source.metadata.is_of_ssp();
         let ready = condition(&source.conditions, "Ready");
-        match (self.state, ready) {
+        match (self.effect, ready) {
             (Effect::Ready | Effect::Waiting, _) if !is_managed => {
                 let message = match owner {
                     Some(other) => format!("it has the label of DataImportCron {other}"),
                     None => "it has no DataImportCron label".to_owned(),
                 };
-                self.since = None;
                 let (namespace, source) = (&cron.namespace, &cron.managed_data_source);
-                self.command = kubectl.hand_over(namespace, source, &cron.name);
-                self.with(Effect::NotManaged, Some(Foreign::from(&*message)))
+                Self {
+                    command: kubectl.hand_over(namespace, source, &cron.name),
+                    ..Self::new(Effect::NotManaged, Some(&message))
+                }
             }
             (Effect::Ready, Some(ready)) if ready.status == "False" => {
-                self.shown(Effect::SourceNotReady, ready)
+                Self::shown(Effect::SourceNotReady, ready)
             }
-            (Effect::Failing, Some(ready)) => {
-                self.has_older_disk = ready.status == "True";
-                self
-            }
+            (Effect::Failing, Some(ready)) => Self {
+                has_older_disk: ready.status == "True",
+                ..self
+            },
             _ => self,
         }
     }
@@ -448,10 +392,7 @@ impl GoldenImage {
 /// a terminated container stays until it runs again.
 fn failure(volume: &DataVolume) -> Option<&Condition> {
     let running = condition(&volume.conditions, "Running")?;
-    let has_message = running
-        .message
-        .as_ref()
-        .is_some_and(|message| !message.0.is_empty());
+    let has_message = !message(running).is_empty();
     let is_normal = [
         "Completed",
         "ContainerCreating",

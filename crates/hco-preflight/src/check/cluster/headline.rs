@@ -58,9 +58,9 @@ pub(super) fn of(checked: &Checked) -> (Style, String) {
     let number = number_of_problems(rows);
     let mut parts = problems::names(&checked.findings);
     let stops: BTreeSet<&str> = checked.stops.iter().map(stops::template).collect();
-    let templates: Vec<&str> = stops.into_iter().collect();
-    if !templates.is_empty() {
-        parts.push(format!("SSP is stopped by {}", templates.join(", ")));
+    if !stops.is_empty() {
+        let templates = Vec::from_iter(stops).join(", ");
+        parts.push(format!("SSP is stopped by {templates}"));
     }
     let mut unhealthy: Vec<&str> = of_effects(rows, &[Effect::Unhealthy])
         .map(|row| row.kind)
@@ -74,21 +74,21 @@ pub(super) fn of(checked: &Checked) -> (Style, String) {
         let number = objects.len();
         let (one, several) = ends.split_once('|').unwrap_or((ends, ends));
         let end = if number == 1 { one } else { several };
-        parts.extend((number > 0).then(|| format!("{}{end}", count(number, what))));
+        if number > 0 {
+            parts.push(format!("{}{end}", count(number, what)));
+        }
     }
-    let unread: Vec<&str> = of_effects(rows, &[Effect::NotRead])
-        .map(|row| row.kind)
-        .collect();
-    let unread = match unread.as_slice() {
-        [] => String::new(),
-        kinds => format!("not read: {}", kinds.join(", ")),
-    };
     let reason = of_effects(rows, &[Effect::NoForecast]).map(|row| row.detail.to_string());
     parts.extend(reason);
     if parts.is_empty() {
         parts.push(disks(checked));
     }
-    parts.extend((!unread.is_empty()).then_some(unread));
+    let unread: Vec<&str> = of_effects(rows, &[Effect::NotRead])
+        .map(|row| row.kind)
+        .collect();
+    if !unread.is_empty() {
+        parts.push(format!("not read: {}", unread.join(", ")));
+    }
     let what = parts.join("; ");
     let worst = rows.iter().map(|row| row.severity).max();
     match (number, worst) {

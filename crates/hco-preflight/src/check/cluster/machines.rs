@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cluster::condition;
 
+use super::message;
 use crate::exit::Exit;
 use crate::input::Situation;
 use crate::plan::machines::{already_without, excluded, unfinished};
@@ -74,8 +75,7 @@ fn broken(observed: &Situation, waiting: &BTreeSet<Row>) -> Vec<Row> {
                 }
             };
             let message = reason
-                .and_then(|condition| condition.message.as_ref())
-                .map(|message| &*message.0)
+                .map(message)
                 .filter(|message| !message.is_empty())
                 .map_or_else(String::new, |message| format!(": {message}"));
             let row = row(effect, &key, &format!("{what}{message}"));
