@@ -3,7 +3,6 @@
 pub(crate) mod mirrors;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs::File;
 use std::path::Path;
 
@@ -12,9 +11,10 @@ use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
 use crate::input::boot_image::{self, DataVolumes};
 use crate::input::files::{self, Files, Found, Walk, Wanted};
-use crate::prose::line;
+use crate::prose::{line, table};
 use crate::templates;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
+use anstyle::Style;
 use anyhow::{Context as _, Error, Result, bail};
 use cluster::Identity;
 use cluster::field::text;
@@ -34,7 +34,7 @@ const ANNOTATION: &str = "ssp.kubevirt.io/dict.architectures";
 /// The architectures that KubeVirt supports. The table always has a column for each of them.
 const COLUMNS: [&str; 3] = ["amd64", "arm64", "s390x"];
 
-pub(crate) struct Row {
+struct Row {
     image: Image,
     /// The templates that use it.
     templates: Vec<Place>,
@@ -46,7 +46,7 @@ pub(crate) struct Row {
 }
 
 #[derive(Serialize)]
-pub(crate) struct Place {
+struct Place {
     name: String,
     file: String,
     line: usize,
@@ -76,19 +76,20 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     }
     // A cluster without access to registries can have only image streams, so that there are no images to look up.
     let has_streams = asked.unread.contains_key(WITH_STREAM);
-    if asked.images.is_empty() && asked.failures.is_empty() && !has_streams {
+    if asked.rows.is_empty() && asked.failures.is_empty() && !has_streams {
         bail!(
             "no images to look up: specify images, for example quay.io/containerdisks/fedora:latest, or use -f with a manifest whose templates have a registry URL"
         );
     }
-    let mut failures = asked.failures;
-    let rows = look_up(asked.images, &args.mirror, &registries, &COLUMNS);
+    let Asked {
+        mut rows,
+        mut failures,
+        ..
+    } = asked;
+    look_up(&mut rows, &args.mirror, &registries);
     for row in &rows {
-        let errors = row
-            .errors()
-            .into_iter()
-            .map(|why| one_line(&format!("{}: {why}", row.image)));
-        failures.extend(errors);
+        let errors = row.errors().into_iter();
+        failures.extend(errors.map(|why| one_line(&format!("{}: {why}", row.image))));
     }
     for failure in &failures {
         terminal.failure(failure);
@@ -111,8 +112,8 @@ const WITH_STREAM: &str =
 
 #[derive(Default)]
 struct Asked {
-    /// Each image with the templates that use it.
-    images: Vec<(Image, Vec<Place>)>,
+    /// The images, before they are looked up.
+    rows: Vec<Row>,
     failures: Vec<String>,
     /// The templates whose images are not looked up, by reason.
     unread: BTreeMap<&'static str, BTreeSet<String>>,
@@ -120,9 +121,14 @@ struct Asked {
 
 impl Asked {
     fn image(&mut self, image: Image, place: Option<Place>) {
-        match self.images.iter_mut().find(|(other, _)| *other == image) {
-            Some((_, places)) => places.extend(place),
-            None => self.images.push((image, place.into_iter().collect())),
+        match self.rows.iter_mut().find(|row| row.image == image) {
+            Some(row) => row.templates.extend(place),
+            None => self.rows.push(Row {
+                image,
+                templates: place.into_iter().collect(),
+                mirror: None,
+                contents: Err(Vec::new()),
+            }),
         }
     }
 
@@ -199,10 +205,8 @@ fn read(args: &args::Images) -> Files {
         // A snapshot has an object in each version, and a must-gather can contain a file twice.
         let mut seen: Vec<Identity> = Vec::new();
         for found in from.found {
-            if !seen
-                .iter()
-                .any(|identity| identity.is_same_object(&found.identity))
-            {
+            let is_same = |other: &Identity| other.is_same_object(&found.identity);
+            if !seen.iter().any(is_same) {
                 seen.push(found.identity.clone());
                 files.found.push(found);
             }
@@ -228,25 +232,11 @@ pub(crate) fn registries(sources: Option<&Path>) -> Result<Registries> {
 }
 
 /// Looks up all images in parallel: each at its first place, then the images that were not found at their next place.
-pub(crate) fn look_up(
-    asked: Vec<(Image, Vec<Place>)>,
-    mirrors: &[Mirror],
-    registries: &Registries,
-    architectures: &[&str],
-) -> Vec<Row> {
-    let (mut rows, mut places): (Vec<Row>, Vec<_>) = asked
-        .into_iter()
-        .map(|(image, templates)| {
-            let places = mirrors::places(mirrors, &image);
-            let row = Row {
-                image,
-                templates,
-                mirror: None,
-                contents: Err(Vec::new()),
-            };
-            (row, places.into_iter())
-        })
-        .unzip();
+fn look_up(rows: &mut [Row], mirrors: &[Mirror], registries: &Registries) {
+    let mut places: Vec<_> = rows
+        .iter()
+        .map(|row| mirrors::places(mirrors, &row.image).into_iter())
+        .collect();
     loop {
         let next: Vec<_> = rows
             .iter_mut()
@@ -255,10 +245,10 @@ pub(crate) fn look_up(
             .filter_map(|(row, at)| Some((row, at.next()?)))
             .collect();
         if next.is_empty() {
-            return rows;
+            return;
         }
         let images = next.iter().map(|(_, at)| at.clone()).collect();
-        let read = registries.contents(images, architectures);
+        let read = registries.contents(images, &COLUMNS);
         for (row, at) in next {
             let is_mirror = at != row.image;
             match (read.get(&at), &mut row.contents) {
@@ -278,7 +268,7 @@ pub(crate) fn look_up(
 
 impl Row {
     /// The architectures that can be imported; `None` if they are unknown.
-    pub(crate) fn architectures(&self) -> Option<BTreeSet<&str>> {
+    fn architectures(&self) -> Option<BTreeSet<&str>> {
         let contents = self.contents.as_ref().ok()?;
         let mut names: BTreeSet<&str> = contents.supported.iter().map(String::as_str).collect();
         for (name, _) in contents.unreadable() {
@@ -288,7 +278,7 @@ impl Row {
     }
 
     /// Why the image, or its parts for architectures, could not be read.
-    pub(crate) fn errors(&self) -> Vec<String> {
+    fn errors(&self) -> Vec<String> {
         match &self.contents {
             Ok(contents) => {
                 let unreadable = contents.unreadable();
@@ -298,6 +288,20 @@ impl Row {
             }
             Err(errors) => vec![errors.join("; ")],
         }
+    }
+
+    /// Whether the image can be imported for an architecture.
+    fn cell(&self, architecture: &str) -> (Style, String) {
+        let (style, sign) = match &self.contents {
+            Ok(contents) => match contents.availability.get(architecture) {
+                Some(Availability::Unreadable(_)) => (YELLOW, "?"),
+                Some(Availability::ListedButMissing | Availability::Contradicts(_)) => (RED, "✘"),
+                _ if contents.supported.contains(architecture) => (GREEN, "✔"),
+                _ => (DIM, "–"),
+            },
+            Err(_) => (YELLOW, "?"),
+        };
+        (style, sign.to_owned())
     }
 
     fn notes(&self) -> BTreeMap<&str, String> {
@@ -355,33 +359,15 @@ fn in_text(rows: &[Row]) -> String {
     let mut columns: Vec<&str> = COLUMNS.to_vec();
     columns.extend(named.into_iter().filter(|name| !COLUMNS.contains(name)));
     let heads: Vec<String> = columns.iter().map(|column| one_line(column)).collect();
-    let first = rows
+    let cells: Vec<(String, Vec<_>)> = rows
         .iter()
-        .map(|row| row.image.to_string().chars().count())
-        .max()
-        .unwrap_or_default()
-        .max("image".len())
-        + 2;
-    let mut text = format!("{BOLD}{:<first$}{}{BOLD:#}\n", "image", heads.join("  "));
-    for row in rows {
-        let mut line = format!("{:<first$}", row.image.to_string());
-        for (column, head) in columns.iter().zip(&heads) {
-            let (style, cell) = match &row.contents {
-                Ok(contents) => match contents.availability.get(*column) {
-                    Some(Availability::Unreadable(_)) => (YELLOW, '?'),
-                    Some(Availability::ListedButMissing | Availability::Contradicts(_)) => {
-                        (RED, '✘')
-                    }
-                    _ if contents.supported.contains(*column) => (GREEN, '✔'),
-                    _ => (DIM, '–'),
-                },
-                Err(_) => (YELLOW, '?'),
-            };
-            let pad = head.chars().count() + 1;
-            let _ = write!(line, "{style}{cell}{style:#}{:pad$}", "");
-        }
-        line!(text, "{}", line.trim_end());
-    }
+        .map(|row| {
+            let cells = columns.iter().map(|column| row.cell(column));
+            (row.image.to_string(), cells.collect())
+        })
+        .collect();
+    let mut text = String::new();
+    table(&mut text, ("", usize::MAX), "image", &heads, &cells);
     for row in rows {
         let Some(architectures) = row.architectures() else {
             continue;

@@ -1,9 +1,12 @@
-//! Breaks text for a terminal between words.
+//! Lays out text for a terminal: broken between words, and tables.
 
+use std::fmt::Write as _;
+
+use anstyle::Style;
 use cluster::foreign;
 use textwrap::{Options, WordSeparator, WordSplitter};
 
-use crate::terminal::{GREEN, width};
+use crate::terminal::{BOLD, GREEN, width};
 
 /// Adds a line to a String, which cannot fail.
 macro_rules! line {
@@ -60,5 +63,40 @@ pub(crate) fn fix(text: &mut String, fix: &str, width: usize) {
             line!(text, "    {GREEN}{label:<3}{GREEN:#}  {line}");
             label = "";
         }
+    }
+}
+
+/// Adds a table: the heads of its columns, and for each row a name and its cells with their styles. The first column is at
+/// most `limit` wide, and longer names move the cells of their row. The widths are computed here, because comfy-table
+/// depends on twelve crates to measure cells with colors.
+pub(crate) fn table(
+    text: &mut String,
+    (indent, limit): (&str, usize),
+    first_head: &str,
+    heads: &[String],
+    rows: &[(String, Vec<(Style, String)>)],
+) {
+    let wide = |text: &str| text.chars().count();
+    let names = rows.iter().map(|(name, _)| wide(name));
+    let widest = names.chain([wide(first_head)]).max().unwrap_or_default();
+    let first = widest.min(limit) + 2;
+    let width = |(index, head): (usize, &String)| {
+        let cells = rows.iter().filter_map(|(_, cells)| cells.get(index));
+        let widths = cells.map(|(_, cell)| wide(cell)).chain([wide(head)]);
+        widths.max().unwrap_or_default() + 2
+    };
+    let widths: Vec<usize> = heads.iter().enumerate().map(width).collect();
+    let mut line = format!("{first_head:<first$}");
+    for (head, width) in heads.iter().zip(&widths) {
+        let _ = write!(line, "{head:<width$}");
+    }
+    line!(text, "{indent}{BOLD}{}{BOLD:#}", line.trim_end());
+    for (name, cells) in rows {
+        let mut line = format!("{name:<first$}");
+        for ((style, cell), width) in cells.iter().zip(&widths) {
+            let pad = width.saturating_sub(wide(cell));
+            let _ = write!(line, "{style}{cell}{style:#}{:pad$}", "");
+        }
+        line!(text, "{indent}{}", line.trim_end());
     }
 }

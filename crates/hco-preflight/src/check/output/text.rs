@@ -6,7 +6,7 @@ use anstyle::Style;
 use cluster::foreign::{self, one_line};
 
 use crate::exit::Exit;
-use crate::prose::{count, fix, line, wrap};
+use crate::prose::{count, fix, line, table, wrap};
 use crate::report::{Boot, Finding, Level};
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::verdict::{Judged, Verdicts};
@@ -79,51 +79,29 @@ fn block(text: &mut String, object: &Judged, width: usize) {
     }
 }
 
-/// The table of templates and workload architectures. The padding is computed here, because comfy-table depends on
-/// twelve crates to measure cells with colors.
+/// The table of templates and workload architectures.
 fn images(text: &mut String, object: &Judged) {
-    const LABEL: &str = "golden images";
     let Some((templates, nodes)) = object.images() else {
         return;
     };
-    let wide = |text: &str| text.chars().count();
-    let first = templates
+    let heads: Vec<String> = nodes
         .iter()
-        .map(|template| wide(&template.name.to_string()))
-        .chain([LABEL.len()])
-        .max()
-        .unwrap_or_default()
-        .min(48)
-        + 2;
-    let mut row = format!("{LABEL:<first$}");
-    let mut columns = Vec::new();
-    for (name, count) in nodes {
-        let head = format!("{} ({count})", one_line(name));
-        let widest = templates
-            .iter()
-            .filter_map(|template| template.architectures.get(name))
-            .chain([&Boot::NotImported])
-            .map(|boot| wide(&cell(name, *boot).1))
-            .max();
-        let pad = wide(&head).max(widest.unwrap_or_default()) + 2;
-        let _ = write!(row, "{head:<pad$}");
-        columns.push((name, pad));
-    }
-    line!(text, "  {BOLD}{}{BOLD:#}", row.trim_end());
-    for template in templates {
-        let mut row = format!("  {:<first$}", template.name);
-        for (name, width) in &columns {
-            let boot = template
-                .architectures
-                .get(*name)
-                .copied()
-                .unwrap_or(Boot::Unknown);
-            let (style, cell) = cell(name, boot);
-            let pad = width.saturating_sub(wide(&cell));
-            let _ = write!(row, "{style}{cell}{style:#}{:pad$}", "");
-        }
-        line!(text, "{}", row.trim_end());
-    }
+        .map(|(name, count)| format!("{} ({count})", one_line(name)))
+        // All columns have space for the longest common state.
+        .map(|head| format!("{head:<14}"))
+        .collect();
+    let rows: Vec<(String, Vec<_>)> = templates
+        .iter()
+        .map(|template| {
+            let boot = |name| template.architectures.get(name).copied();
+            let cells = nodes.keys().map(|name| {
+                let boot = boot(name).unwrap_or(Boot::Unknown);
+                cell(name, boot)
+            });
+            (template.name.to_string(), cells.collect())
+        })
+        .collect();
+    table(text, ("  ", 48), "golden images", &heads, &rows);
     text.push('\n');
 }
 
