@@ -14,29 +14,27 @@ use crate::terminal::{BOLD, CYAN, Terminal, print_json, width};
 
 /// Shows a page, or the table. The exit code is 2 if the rule does not exist.
 pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
-    if let Some(alert) = args.rule.as_deref().and_then(pages::alert) {
+    let Some(name) = &args.rule else {
         match args.output {
-            PlainFormat::Text => {
-                let (text, url) = (shown(&alert.text(), width()), alert.url());
-                terminal.print(&format!("{text}On the web: {url}\n"))?;
-            }
-            PlainFormat::Json => print_json(&json!({"alert": alert.name, "page": alert.text()}))?,
+            PlainFormat::Text => terminal.print(&table())?,
+            PlainFormat::Json => print_json(&pages::all().map(in_json).collect::<Value>())?,
         }
         return Ok(Exit::Accepted);
-    }
-    let page = match &args.rule {
-        Some(rule) => Some(page(rule, &terminal.name)?),
-        None => None,
     };
-    match (page, args.output) {
-        (Some(page), PlainFormat::Text) => {
-            let text = shown(page.text, width());
-            let url = page.url();
+    let (text, url, json) = if let Some(alert) = pages::alert(name) {
+        let text = alert.text();
+        let json = json!({"alert": alert.name, "page": text});
+        (text, alert.url(), json)
+    } else {
+        let page = page(name, &terminal.name)?;
+        (page.text.to_owned(), page.url(), in_json(page))
+    };
+    match args.output {
+        PlainFormat::Text => {
+            let text = shown(&text, width());
             terminal.print(&format!("{text}On the web: {url}\n"))?;
         }
-        (Some(page), PlainFormat::Json) => print_json(&in_json(page))?,
-        (None, PlainFormat::Text) => terminal.print(&table())?,
-        (None, PlainFormat::Json) => print_json(&pages::all().map(in_json).collect::<Vec<_>>())?,
+        PlainFormat::Json => print_json(&json)?,
     }
     Ok(Exit::Accepted)
 }

@@ -43,12 +43,8 @@ impl Kubectl {
         let texts = report
             .findings
             .iter_mut()
-            .flat_map(|finding| {
-                finding
-                    .fixes
-                    .iter_mut()
-                    .filter_map(|fix| fix.command.as_mut())
-            })
+            .flat_map(|finding| &mut finding.fixes)
+            .filter_map(|fix| fix.command.as_mut())
             .chain(&mut report.message);
         for text in texts {
             *text = self.in_fix(text);

@@ -104,10 +104,9 @@ fn paragraph(entry: &Entry<'_>) -> String {
 
 /// A text for an attribute or an element. XML cannot represent most control characters.
 fn escaped(text: &str) -> String {
-    let shown = |letter: char| match letter {
-        '\n' | '\t' => letter,
-        control if control.is_control() || matches!(control, '\u{fffe}' | '\u{ffff}') => '\u{fffd}',
-        letter => letter,
+    let is_lost = |letter: char| {
+        letter.is_control() && !matches!(letter, '\n' | '\t')
+            || matches!(letter, '\u{fffe}' | '\u{ffff}')
     };
-    escape(text.chars().map(shown).collect::<String>()).into_owned()
+    escape(&*text.replace(is_lost, "\u{fffd}")).into_owned()
 }
