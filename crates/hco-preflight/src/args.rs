@@ -159,6 +159,13 @@ pub(crate) struct Subject {
     pub(crate) sources_path: Option<PathBuf>,
 }
 
+impl Subject {
+    /// Whether a cluster is read, or files instead of one.
+    pub(crate) fn is_live(&self) -> bool {
+        self.cluster || self.from.is_some()
+    }
+}
+
 /// Where `plan` reads what there is, and with which policy.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WhatIs {
@@ -319,25 +326,15 @@ pub(crate) struct Fix {
 
     /// Fix multi-arch-import-disabled by enabling the import, also where it is a preview
     #[arg(long, conflicts_with = "place_on")]
-    enable_import: bool,
+    pub(crate) enable_import: bool,
 
     /// Fix multi-arch-import-disabled by placing the workloads on ARCH. KubeVirt stops managing the VMs on other nodes
     #[arg(long, value_name = "ARCH")]
-    place_on: Option<String>,
+    pub(crate) place_on: Option<String>,
 
     /// Print only errors: no notes and no summary
     #[arg(long, short = 'q', help_heading = None)]
     pub(crate) quiet: bool,
-}
-
-impl Fix {
-    /// The preferred fix of the rule that has several.
-    pub(crate) fn prefer(&self) -> Option<Prefer> {
-        self.place_on
-            .clone()
-            .map(Prefer::PlaceOn)
-            .or_else(|| self.enable_import.then_some(Prefer::EnableImport))
-    }
 }
 
 const FIX: &str = "\
@@ -353,16 +350,6 @@ pub(crate) enum FixFormat {
     JsonPatch,
     /// A kubectl command
     Commands,
-}
-
-/// The rule that can be fixed in more than one way.
-pub(crate) const WITH_ALTERNATIVES: &str = "multi-arch-import-disabled";
-
-/// The preferred way to fix the rule that has several.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Prefer {
-    EnableImport,
-    PlaceOn(String),
 }
 
 #[derive(Debug, clap::Args)]

@@ -13,9 +13,7 @@ use crate::terminal::Terminal;
 
 /// Without a file, it is about the live HyperConverged. A check without nodes is a usage error of files.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
-    let subject = &args.subject;
-    let is_live = subject.cluster || subject.from.is_some();
-    if subject.filename.is_empty() && is_live {
+    if args.subject.filename.is_empty() && args.subject.is_live() {
         cluster::run(args, terminal)
     } else {
         files::run(args, terminal)

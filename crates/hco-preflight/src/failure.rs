@@ -32,10 +32,6 @@ impl Failure {
         }
     }
 
-    pub(crate) fn of(error: &anyhow::Error) -> Self {
-        Self::new(chain(error))
-    }
-
     pub(crate) fn in_file(file: &str, line: Option<usize>, what: impl Into<String>) -> Self {
         Self {
             file: Some(file.to_owned()),

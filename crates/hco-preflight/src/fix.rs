@@ -15,11 +15,12 @@ use kube_objects::text::list;
 use manifest::Object;
 use serde_json::Value;
 
-use self::choice::{chosen, is_choice, needs_choice, reason, sets_annotation, summary, to_review};
-use crate::args::{self, FixFormat, Prefer, WITH_ALTERNATIVES};
+use self::choice::{
+    WITH_ALTERNATIVES, chosen, is_choice, needs_choice, reason, sets_annotation, summary, to_review,
+};
+use crate::args::{self, FixFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::input::admission::submitted;
 use crate::input::apply::{self, json_patch_of};
 use crate::input::files::Source;
 use crate::input::{Check, Purpose, Question, Written};
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         bail!("`fix` takes no --old, because it fixes existing problems as well: remove --old");
     }
     let has_files = !args.subject.filename.is_empty();
-    let is_live = args.subject.cluster || args.subject.from.is_some();
+    let is_live = args.subject.is_live();
     match args.output {
         None if !has_files => bail!(
             "specify a file to fix with -f, or print the changes for the objects in the cluster with -o commands or -o json-patch"
@@ -63,19 +64,20 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     }
     let check = match check {
         Ok(check) => check,
-        Err(unread) if unread.is_nothing && args.allow_empty => {
-            unread
-                .failures
-                .iter()
-                .for_each(|failure| terminal.note(&failure.to_string()));
-            return Ok(Exit::Accepted);
-        }
         Err(unread) => {
-            unread
-                .failures
-                .iter()
-                .for_each(|failure| terminal.failure(&failure.to_string()));
-            return Ok(Exit::Unjudged);
+            let is_fine = unread.is_nothing && args.allow_empty;
+            for failure in unread.failures {
+                if is_fine {
+                    terminal.note(&failure.to_string());
+                } else {
+                    terminal.failure(&failure.to_string());
+                }
+            }
+            return Ok(if is_fine {
+                Exit::Accepted
+            } else {
+                Exit::Unjudged
+            });
         }
     };
     let mut failures = check.failures.clone();
@@ -140,8 +142,7 @@ fn note_summaries(fixed: &[Fixed<'_>], terminal: &Terminal) {
 
 /// Notes what to do before the changes are applied.
 fn advise(fixes: &[Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Terminal) {
-    let is_live = args.subject.cluster || args.subject.from.is_some();
-    if is_live && args.output.is_some() {
+    if args.subject.is_live() && args.output.is_some() {
         terminal.note("if an object has changed since it was read, the API server rejects its patch (`the server rejected our request due to an error in our request`): run this again");
         terminal.note("if `kubectl apply`, Argo CD, or Flux manages an object, make the change in its file as well, because the next apply or sync reverts the patch");
     }
@@ -288,7 +289,7 @@ impl<'q> Fixed<'q> {
             value = apply::edited(&value, operation)?;
         }
         let as_if = args.subject.as_if.unwrap_or_default();
-        (apply::sent(as_if, live, &submitted(&value)) == sent).then_some((value, sent))
+        (apply::sent(as_if, live, &value) == sent).then_some((value, sent))
     }
 
     fn source(&self) -> Option<&'q Arc<Source>> {
@@ -320,7 +321,7 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
         }
         let findings = &object.report.findings;
         // In these cases, the import must not be enabled, or another finding already covers it.
-        let is_decided = matches!(args.prefer(), Some(Prefer::PlaceOn(_)))
+        let is_decided = args.place_on.is_some()
             || findings
                 .iter()
                 .any(|finding| finding.rule == WITH_ALTERNATIVES);

@@ -1,7 +1,6 @@
 //! Reads the input of the commands. `check` and `fix` evaluate objects ([`Check`]); `plan` and `check` of a cluster compare the
 //! states before and after a change ([`Situation`]).
 
-pub(crate) mod admission;
 pub(crate) mod apply;
 pub(crate) mod boot_image;
 mod check;

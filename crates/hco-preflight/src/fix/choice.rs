@@ -2,8 +2,11 @@
 
 use engine::PatchOperation;
 
-use crate::args::{self, Prefer, WITH_ALTERNATIVES};
+use crate::args;
 use crate::report::{Conclusions as _, Finding, Remedy, Report};
+
+/// The rule that can be fixed in more than one way. The user can prefer one.
+pub(super) const WITH_ALTERNATIVES: &str = "multi-arch-import-disabled";
 
 /// The fixes to apply together: only the preferred one, else all complete ones, else the fixes of one rule that a
 /// person has to review. Fixes of two rules can be two ways to resolve the same problem.
@@ -16,12 +19,10 @@ pub(super) fn chosen(
     let with_alternatives = findings
         .iter()
         .find(|finding| finding.rule == WITH_ALTERNATIVES);
-    let prefer = args.prefer();
-    if let (Some(prefer), Some(finding)) = (&prefer, with_alternatives) {
-        let selected = finding
-            .fixes
-            .iter()
-            .find(|remedy| way(remedy).as_ref() == Some(prefer));
+    let has_preference = args.enable_import || args.place_on.is_some();
+    if let Some(finding) = with_alternatives.filter(|_| has_preference) {
+        let mut fixes = finding.fixes.iter();
+        let selected = fixes.find(|remedy| is_preferred(remedy, args));
         let remedy = selected.ok_or(
             "the fix that --enable-import or --place-on selects is not possible here; `check` lists the possible fixes",
         )?;
@@ -30,9 +31,8 @@ pub(super) fn chosen(
         }
     }
     // A user who places the workloads does not want the import instead.
-    let is_placed = matches!(prefer, Some(Prefer::PlaceOn(_)));
-    let is_wanted =
-        |remedy: &&Remedy| can_be_made(remedy) && !(is_placed && enables_import(remedy));
+    let is_unwanted = |remedy: &Remedy| args.place_on.is_some() && enables_import(remedy);
+    let is_wanted = |remedy: &&Remedy| can_be_made(remedy) && !is_unwanted(remedy);
     let complete: Vec<Remedy> = findings
         .iter()
         .filter_map(Finding::complete_fix)
@@ -95,17 +95,21 @@ pub(super) fn summary(remedy: &Remedy) -> String {
     format!("{}{cost}", remedy.summary)
 }
 
-/// The preference that a fix corresponds to.
-fn way(remedy: &Remedy) -> Option<Prefer> {
-    if enables_import(remedy) {
-        return Some(Prefer::EnableImport);
-    }
-    remedy.patch.iter().find_map(|operation| {
-        let path = &operation.path;
-        let is_label = path.ends_with("/nodeSelector/kubernetes.io~1arch");
-        let value = operation.value.as_ref().filter(|_| is_label)?.as_str()?;
-        Some(Prefer::PlaceOn(value.to_owned()))
-    })
+/// Whether a fix is the one that `--enable-import` or `--place-on` selects.
+fn is_preferred(remedy: &Remedy, args: &args::Fix) -> bool {
+    let Some(architecture) = args.place_on.as_deref() else {
+        return args.enable_import && enables_import(remedy);
+    };
+    let label = remedy
+        .patch
+        .iter()
+        .filter(|operation| {
+            operation
+                .path
+                .ends_with("/nodeSelector/kubernetes.io~1arch")
+        })
+        .find_map(|operation| operation.value.as_ref()?.as_str());
+    !enables_import(remedy) && label == Some(architecture)
 }
 
 pub(super) fn sets_annotation(remedy: &Remedy) -> bool {

@@ -69,24 +69,19 @@ pub(super) fn print_commands(
     print_raw(text.as_bytes())
 }
 
-/// The patch of a fixed object, in its file or in the cluster.
+/// The patch of a fixed object, in its file or in the cluster. In the cluster, tests come first, so that the API server
+/// rejects the patch if the object has changed in the meantime. The UID is tested because the generation starts again when
+/// an object is deleted and created again. The replaced values are tested because metadata has no generation. The resource
+/// version changes with each status that HCO writes.
 fn patch(fixed: &Fixed<'_>) -> Result<Patch> {
-    let patch = json_patch_of(fixed.operations())?;
-    Ok(match fixed.question.place {
-        Some(_) => patch,
-        None => guarded(fixed.question.object.value(), patch),
-    })
-}
-
-/// Adds tests before the patch, so that the API server rejects it if the object has changed in the meantime. The UID is
-/// tested because the generation starts again when an object is deleted and created again. The replaced values are tested
-/// because metadata has no generation. The resource version changes with each status that HCO writes.
-fn guarded(base: &Value, mut patch: Patch) -> Patch {
-    if patch.0.is_empty() {
-        return patch;
+    let mut patch = json_patch_of(fixed.operations())?;
+    if fixed.question.place.is_some() || patch.0.is_empty() {
+        return Ok(patch);
     }
-    let own = ["/metadata/uid", "/metadata/generation"].map(str::to_owned);
-    let mut paths = Vec::from(own);
+    let base = fixed.question.object.value();
+    let mut paths = ["/metadata/uid", "/metadata/generation"]
+        .map(str::to_owned)
+        .to_vec();
     for operation in &patch.0 {
         let path = operation.path().to_string();
         if !paths.contains(&path) {
@@ -103,7 +98,7 @@ fn guarded(base: &Value, mut patch: Patch) -> Patch {
         })
         .collect::<Vec<_>>();
     patch.0.splice(0..0, tests);
-    patch
+    Ok(patch)
 }
 
 /// The command that makes the changes in the cluster.

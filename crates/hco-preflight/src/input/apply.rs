@@ -7,11 +7,27 @@ use serde_json::{Map, Value, json};
 
 use crate::args::AsIf;
 
+/// A user's object as it is sent. The API server sets the UID, the resource version, and the deletion timestamp, and only
+/// HCO writes the status.
+pub(crate) fn submitted(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("status");
+        if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
+            for key in ["uid", "resourceVersion", "deletionTimestamp"] {
+                metadata.remove(key);
+            }
+        }
+    }
+    object
+}
+
 /// The object as stored after the file is applied. It has the status of the live object, which only HCO writes.
 pub(crate) fn sent(as_if: AsIf, live: &Value, file: &Value) -> Value {
+    let file = submitted(file);
     let mut sent = match as_if {
-        AsIf::Apply => applied(live, file),
-        AsIf::Replace => file.clone(),
+        AsIf::Apply => applied(live, &file),
+        AsIf::Replace => file,
     };
     if let Some(object) = sent.as_object_mut() {
         match live.get("status") {

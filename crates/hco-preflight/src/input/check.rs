@@ -17,7 +17,6 @@ use super::settings::Settings;
 use super::surroundings::{Decisive, surroundings, with_namespace};
 use crate::args::Subject;
 use crate::failure::{Failure, Place, chain};
-use crate::input::admission;
 use crate::input::apply;
 use crate::input::boot_image::{self, DataVolumes};
 use crate::input::files::{self, Found, Wanted};
@@ -61,19 +60,18 @@ impl<'s> Check<'s> {
         check_usage(subject)?;
         let mut files = files::read(&subject.filename, subject.walk.clone(), wanted(purpose));
         if files.found.is_empty() && !subject.filename.is_empty() {
-            let is_nothing = files.failures.is_empty();
-            if is_nothing {
+            if files.failures.is_empty() {
                 let what = nothing(&subject.filename, &files.notes, purpose);
-                files.failures.push(Failure::new(what));
+                return Err(Unread::nothing(what));
             }
             return Err(Unread {
                 failures: files.failures,
-                is_nothing,
+                is_nothing: false,
             });
         }
         notes.append(files.notes);
         let old = match &subject.old {
-            Some(path) => Some((path.as_path(), old(subject, purpose, path)?)),
+            Some(path) => Some((&**path, old(subject, purpose, path)?)),
             None => None,
         };
         let (connection, reader) = (&subject.connection, Reader::Check);
@@ -90,8 +88,8 @@ impl<'s> Check<'s> {
             let sources = Sources {
                 subject,
                 purpose,
+                world: world.as_ref().filter(|_| old.is_none()),
                 old,
-                world: world.as_ref(),
             };
             sources.questions(files.found, &mut files.failures, notes)?
         };
@@ -134,17 +132,10 @@ impl<'s> Check<'s> {
             });
             check.host = images::beside(&(registries as _), &check.host);
         }
-        if check
-            .questions
-            .iter()
-            .any(|question| question.identity.is_virtual_machine())
-        {
-            let beside = files
-                .beside
-                .iter()
-                .map(|found| found.object.value.clone())
-                .collect::<Vec<_>>();
-            let objects = check.read_surroundings(&beside, notes)?;
+        let mut identities = check.questions.iter().map(|question| &question.identity);
+        if identities.any(Identity::is_virtual_machine) {
+            let beside = files.beside.iter().map(|found| found.object.value.clone());
+            let objects = check.read_surroundings(&beside.collect::<Vec<_>>(), notes)?;
             check.surroundings = Some(Arc::new(objects));
         }
         Ok(check)
@@ -225,16 +216,13 @@ impl<'s> Check<'s> {
     }
 
     /// Each object with all settings that apply to it.
-    fn pairs(&self) -> Vec<(&Arc<Question>, &Settings)> {
-        let settings = |question| self.policies.settings_for(question);
-        self.questions
-            .iter()
-            .flat_map(|question| {
-                settings(question)
-                    .into_iter()
-                    .map(move |settings| (question, settings))
-            })
-            .collect()
+    fn pairs(&self) -> impl Iterator<Item = (&Arc<Question>, &Settings)> {
+        self.questions.iter().flat_map(move |question| {
+            let settings = self.policies.settings_for(question);
+            settings
+                .into_iter()
+                .map(move |settings| (question, settings))
+        })
     }
 
     /// The module's report about the object as it is sent, for these settings.
@@ -253,10 +241,9 @@ impl<'s> Check<'s> {
 
     /// The module's report about this version of a question's object, for all settings that determine the exit code.
     pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
-        let host = || Arc::clone(&self.host);
         self.policies
             .worst(question, |settings| {
-                self.evaluate(question, object, settings, host())
+                self.evaluate(question, object, settings, Arc::clone(&self.host))
             })
             .map_err(|error| question.failure(chain(&error)))
     }
@@ -312,7 +299,7 @@ pub(crate) struct Unread {
 impl From<anyhow::Error> for Unread {
     fn from(error: anyhow::Error) -> Self {
         Self {
-            failures: vec![Failure::of(&error)],
+            failures: vec![Failure::new(chain(&error))],
             is_nothing: false,
         }
     }
@@ -344,7 +331,7 @@ fn kinds(purpose: Purpose) -> &'static str {
 
 /// Checks for mistakes that clap cannot detect.
 fn check_usage(subject: &Subject) -> Result<()> {
-    let is_live = subject.cluster || subject.from.is_some();
+    let is_live = subject.is_live();
     let has_nodes = is_live || subject.nodes.is_some() || subject.arch.is_some();
     let has_files = !subject.filename.is_empty();
     ensure!(has_nodes, nodes::UNNAMED);
@@ -363,18 +350,9 @@ fn check_usage(subject: &Subject) -> Result<()> {
         ensure!(is_live, "--as-if requires --cluster or --from");
         ensure!(has_files, "--as-if requires a file: add -f FILE");
     }
-    let Subject {
-        old,
-        nodes,
-        settings,
-        from,
-        ..
-    } = subject;
-    let named = [old, nodes, settings, from]
-        .into_iter()
-        .flatten()
-        .chain(&subject.filename);
-    files::check_stdin(named)
+    let Subject { old, nodes, .. } = subject;
+    let others = [old, nodes, &subject.settings, &subject.from];
+    files::check_stdin(others.into_iter().flatten().chain(&subject.filename))
 }
 
 /// The live objects, evaluated as new objects, so that existing problems are reported too.
@@ -382,15 +360,12 @@ fn of_cluster(world: Option<&World>, namespace: Option<&str>) -> Result<Vec<Ques
     let source = world.context("no cluster is specified to read HyperConverged objects from")?;
     let live = source.hyperconvergeds(namespace)?;
     if live.is_empty() {
-        let place = namespace
-            .map(|namespace| format!(" in the namespace `{namespace}`"))
-            .unwrap_or_default();
-        let what = format!(
+        let place = namespace.map(|name| format!(" in the namespace `{}`", one_line(name)));
+        return Err(Unread::nothing(format!(
             "nothing to check: {} has no HyperConverged{}; specify a manifest with -f",
             source.name(),
-            one_line(&place)
-        );
-        return Err(Unread::nothing(what));
+            place.unwrap_or_default()
+        )));
     }
     Ok(live.into_iter().map(Question::live).collect())
 }
@@ -400,6 +375,7 @@ struct Sources<'s> {
     subject: &'s Subject,
     purpose: Purpose,
     old: Option<(&'s Path, Vec<Found>)>,
+    /// `None` with `--old`.
     world: Option<&'s World>,
 }
 
@@ -433,13 +409,14 @@ impl Sources<'_> {
             let what = format!("is in the namespace `{own}`, but -n is `{wanted}`: remove -n");
             ensure!(wanted == own, one_line(&what));
         }
-        let (against, old) = self.before(identity, namespace)?;
-        let missing = match (&old, &self.old, self.world) {
-            (None, Some((path, _)), _) => Some(format!(
+        let old = self.before(identity, namespace)?;
+        let missing = match (&self.old, self.world) {
+            _ if old.is_some() => None,
+            (Some((path, _)), _) => Some(format!(
                 "{} has no object with this name",
                 foreign::path(path)
             )),
-            (None, None, Some(world)) if world.has_kind_of(identity) => Some(format!(
+            (None, Some(world)) if world.has_kind_of(identity) => Some(format!(
                 "{} has no {} {}/{} yet",
                 world.name(),
                 identity.kind,
@@ -454,16 +431,22 @@ impl Sources<'_> {
                 "{file}:{line}: checked as a new object: {missing}"
             ));
         }
-        let submitted = admission::submitted(&found.object.value);
-        let sent = match (&against, &old, self.world) {
-            (Against::Live, Some(live), _) => {
-                apply::sent(self.subject.as_if.unwrap_or_default(), live, &submitted)
+        let object = &found.object.value;
+        let sent = match (&old, self.world) {
+            (Some(live), Some(_)) => {
+                apply::sent(self.subject.as_if.unwrap_or_default(), live, object)
             }
-            (_, _, Some(world)) if identity.is_virtual_machine() && self.old.is_none() => {
+            (None, Some(world)) if identity.is_virtual_machine() => {
+                let submitted = apply::submitted(object);
                 let default = namespace.unwrap_or(world.namespace());
                 with_namespace(&submitted, default).unwrap_or(submitted)
             }
-            _ => submitted,
+            _ => apply::submitted(object),
+        };
+        let against = match (&old, &self.old) {
+            (None, _) => Against::Nothing,
+            (Some(_), Some((path, _))) => Against::File(path.display().to_string()),
+            (Some(_), None) => Against::Live,
         };
         // With an old object, problems would count as existing and would not be fixed.
         let (old, live) = match self.purpose {
@@ -481,22 +464,13 @@ impl Sources<'_> {
         })
     }
 
-    fn before(
-        &self,
-        identity: &Identity,
-        namespace: Option<&str>,
-    ) -> Result<(Against, Option<Value>)> {
+    fn before(&self, identity: &Identity, namespace: Option<&str>) -> Result<Option<Value>> {
         let Some((path, old)) = &self.old else {
-            let live = self
-                .world
-                .map(|world| world.object(identity, namespace))
-                .transpose()?
-                .flatten();
-            let against = live.as_ref().map_or(Against::Nothing, |_| Against::Live);
-            return Ok((against, live));
+            let live = self.world.map(|world| world.object(identity, namespace));
+            return Ok(live.transpose()?.flatten());
         };
         let Some(old) = old.iter().find(|old| old.identity.is_same_object(identity)) else {
-            return Ok((Against::Nothing, None));
+            return Ok(None);
         };
         let (new, was) = (&identity.api_version, &old.identity.api_version);
         if new != was {
@@ -506,7 +480,6 @@ impl Sources<'_> {
                 foreign::path(path)
             );
         }
-        let against = Against::File(path.display().to_string());
-        Ok((against, Some(old.object.value.clone())))
+        Ok(Some(old.object.value.clone()))
     }
 }

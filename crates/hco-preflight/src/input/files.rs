@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use cluster::files::{STDIN, name, text_up_to};
 use cluster::foreign::{one_line, shell_word};
 use cluster::{Identity, Notes};
@@ -15,6 +15,7 @@ use globset::GlobMatcher;
 use manifest::{ManifestError, Object, decoded, documents};
 use serde_json::Value;
 
+use self::kustomization::Kustomizations;
 use self::tree::{Tree, pattern};
 use crate::failure::{Failure, Place};
 use crate::prose::count;
@@ -81,16 +82,15 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
         wanted,
         ..Files::default()
     };
-    let mut tree = Tree::of(paths, walk);
-    for (file, root) in std::mem::take(&mut tree.files) {
-        files.file(&file, root, &mut tree);
+    let tree = Tree::of(paths, walk);
+    for (file, root) in tree.files {
+        files.file(&file, root, &tree.kustomizations);
     }
-    files.failures.append(&mut tree.failures);
-    files.notes.append(std::mem::take(&mut tree.notes));
-    for (what, names) in std::mem::take(&mut files.skipped) {
-        files
-            .notes
-            .push(&format!("skipped {what}: {}", names.join(", ")));
+    files.failures.extend(tree.failures);
+    files.notes.append(tree.notes);
+    for (what, names) in &files.skipped {
+        let names = names.join(", ");
+        files.notes.push(&format!("skipped {what}: {names}"));
     }
     // Only a VirtualMachine depends on other objects in the files.
     if !files
@@ -121,29 +121,25 @@ pub(crate) type Wanted = &'static [&'static str];
 
 /// Rejects a command line that reads standard input more than once.
 pub(crate) fn check_stdin<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<()> {
-    if paths
-        .into_iter()
-        .filter(|path| *path == Path::new(STDIN))
-        .count()
-        > 1
-    {
-        bail!("only one of the files can be - (standard input)");
-    }
+    let mut stdin = paths.into_iter().filter(|path| *path == Path::new(STDIN));
+    ensure!(
+        stdin.nth(1).is_none(),
+        "only one of the files can be - (standard input)"
+    );
     Ok(())
 }
 
 /// Rejects options for directories if no path is given.
 pub(crate) fn check_directories(paths: &[PathBuf], walk: &Walk) -> Result<()> {
-    if paths.is_empty() && (walk.recursive || !walk.exclude.is_empty()) {
-        bail!(
-            "-R, --include-ignored, and --exclude are for directories of -f: add -f DIRECTORY, or remove them; --from reads everything below its path"
-        );
-    }
+    ensure!(
+        !paths.is_empty() || !walk.recursive && walk.exclude.is_empty(),
+        "-R, --include-ignored, and --exclude are for directories of -f: add -f DIRECTORY, or remove them; --from reads everything below its path"
+    );
     Ok(())
 }
 
 impl Files {
-    fn file(&mut self, path: &Path, root: Option<PathBuf>, tree: &mut Tree) {
+    fn file(&mut self, path: &Path, root: Option<PathBuf>, kustomizations: &Kustomizations) {
         let file = name(path);
         let text = match text_up_to(path, MANIFEST_LIMIT) {
             Ok(text) => text,
@@ -152,7 +148,7 @@ impl Files {
                 return self.failures.push(Failure::in_file(&file, None, what));
             }
         };
-        if let Some(directory) = tree.kustomizations.with_patch(path)
+        if let Some(directory) = kustomizations.with_patch(path)
             && names_ours(&text)
         {
             let name = shell_word(&one_line(directory));

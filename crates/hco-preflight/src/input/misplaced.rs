@@ -1,52 +1,31 @@
 //! Fields at places where the API server drops them: fields of the other API version, and fields beside the spec.
 
+use cluster::field::text;
 use serde_json::Value;
 
-/// A field of one version, and its place in the other one.
-type Moved = (&'static str, &'static str);
-
-const OF_V1BETA1: [Moved; 5] = [
+/// Fields of the spec whose place differs between the versions: the place in v1beta1, and in v1.
+const MOVED: [(&str, &str); 6] = [
     (
-        "/spec/dataImportCronTemplates",
-        "spec.workloadSources.dataImportCronTemplates",
+        "featureGates.enableMultiArchBootImageImport",
+        "workloadSources.enableMultiArchBootImageImport",
     ),
     (
-        "/spec/enableCommonBootImageImport",
-        "spec.workloadSources.enableCommonBootImageImport",
+        "dataImportCronTemplates",
+        "workloadSources.dataImportCronTemplates",
     ),
     (
-        "/spec/commonBootImageNamespace",
-        "spec.workloadSources.commonBootImageNamespace",
-    ),
-    ("/spec/workloads", "spec.deployment.nodePlacements.workload"),
-    ("/spec/infra", "spec.deployment.nodePlacements.infra"),
-];
-
-const OF_V1: [Moved; 6] = [
-    (
-        "/spec/workloadSources/enableMultiArchBootImageImport",
-        "spec.featureGates.enableMultiArchBootImageImport",
+        "enableCommonBootImageImport",
+        "workloadSources.enableCommonBootImageImport",
     ),
     (
-        "/spec/workloadSources/dataImportCronTemplates",
-        "spec.dataImportCronTemplates",
+        "commonBootImageNamespace",
+        "workloadSources.commonBootImageNamespace",
     ),
     (
-        "/spec/workloadSources/enableCommonBootImageImport",
-        "spec.enableCommonBootImageImport",
+        "workloads.nodePlacement",
+        "deployment.nodePlacements.workload",
     ),
-    (
-        "/spec/workloadSources/commonBootImageNamespace",
-        "spec.commonBootImageNamespace",
-    ),
-    (
-        "/spec/deployment/nodePlacements/workload",
-        "spec.workloads.nodePlacement",
-    ),
-    (
-        "/spec/deployment/nodePlacements/infra",
-        "spec.infra.nodePlacement",
-    ),
+    ("infra.nodePlacement", "deployment.nodePlacements.infra"),
 ];
 
 /// Fields of the spec that stand beside it, for example because an example lost its indentation.
@@ -61,31 +40,36 @@ const OF_SPEC: [&str; 6] = [
 
 /// A sentence about each field of a HyperConverged that the API server drops, and where it belongs.
 pub(crate) fn of(object: &Value) -> Vec<String> {
-    let (table, other): (&[Moved], _) = match object.pointer("/apiVersion").and_then(Value::as_str)
-    {
-        Some("hco.kubevirt.io/v1") => (&OF_V1BETA1, "v1beta1"),
-        Some("hco.kubevirt.io/v1beta1") => (&OF_V1, "v1"),
+    let is_v1 = match text(object, "/apiVersion") {
+        Some("hco.kubevirt.io/v1") => true,
+        Some("hco.kubevirt.io/v1beta1") => false,
         _ => return Vec::new(),
     };
-    let has = |path: &str| object.pointer(path).is_some_and(|value| !value.is_null());
-    let in_other_version = |(path, place): &Moved| {
-        let field = path.trim_start_matches('/').replace('/', ".");
-        format!(
-            "{field} has no effect: it is a field of {other}, and the API server drops it; write {place}"
-        )
+    let has = |field: &str| {
+        let value = object.pointer(&format!("/{}", field.replace('.', "/")));
+        value.is_some_and(|value| !value.is_null())
     };
+    let mut sentences = Vec::new();
+    for (v1beta1, v1) in MOVED {
+        let (outermost, _) = v1beta1.split_once('.').unwrap_or((v1beta1, ""));
+        let (field, other, place) = if is_v1 {
+            (outermost, "v1beta1", v1)
+        } else {
+            (v1, "v1", v1beta1)
+        };
+        // v1 has feature gates as well, as a list.
+        if field != "featureGates" && has(&format!("spec.{field}")) {
+            sentences.push(format!(
+                "spec.{field} has no effect: it is a field of {other}, and the API server drops it; write spec.{place}"
+            ));
+        }
+    }
     let beside_spec = |field: &&str| {
         format!(
             "{field} has no effect: it stands beside spec, and the API server drops it; write spec.{field}"
         )
     };
-    let moved = table
-        .iter()
-        .filter(|(path, _)| has(path))
-        .map(in_other_version);
-    let beside = OF_SPEC
-        .iter()
-        .filter(|field| has(&format!("/{field}")))
-        .map(beside_spec);
-    moved.chain(beside).collect()
+    let beside = OF_SPEC.iter().filter(|field| has(field)).map(beside_spec);
+    sentences.extend(beside);
+    sentences
 }

@@ -1,5 +1,6 @@
 //! The settings with which objects are evaluated: from the user, or from the policies of the cluster.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
@@ -115,18 +116,16 @@ impl Policies {
         question: &Question,
         report: impl Fn(&Settings) -> Result<Report>,
     ) -> Result<Report> {
-        let mut worst: Option<Report> = None;
-        for settings in self.settings_for(question) {
-            if self.decides(settings, question) {
-                let report = report(settings)?;
-                if worst
-                    .as_ref()
-                    .is_none_or(|worst| worst.exit() < report.exit())
-                {
-                    worst = Some(report);
-                }
-            }
-        }
+        let reports = self
+            .settings_for(question)
+            .into_iter()
+            .filter(|settings| self.decides(settings, question))
+            .map(report)
+            .collect::<Result<Vec<_>>>()?;
+        // The first one, if several are equally severe.
+        let worst = reports
+            .into_iter()
+            .min_by_key(|report| Reverse(report.exit()));
         Ok(worst.unwrap_or_default())
     }
 }

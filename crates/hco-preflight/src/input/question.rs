@@ -1,11 +1,10 @@
 //! An object that the module evaluates.
 
 use cluster::Identity;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::settings::{Settings, Target};
 use crate::failure::{Failure, Place};
-use crate::input::admission;
 use crate::input::files::Found;
 use crate::verdict::Against;
 
@@ -88,9 +87,29 @@ impl Question {
         self.sent.as_ref().unwrap_or(self.object.value())
     }
 
-    /// The payload of the engine and of the module for a version of the object.
+    /// The payload of the engine and of the module for a version of the object: the admission request that the API server
+    /// would send. It is an update if there is an old object, and else a creation.
     pub(super) fn payload(&self, object: &Value, settings: &Settings) -> Vec<u8> {
-        admission::payload(&self.identity, object, self.old.as_ref(), &settings.value)
+        let Identity {
+            api_version, kind, ..
+        } = &self.identity;
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        // kwctl rejects a request without these fields.
+        let request = json!({
+            "uid": "00000000-0000-0000-0000-000000000000",
+            "kind": {"group": group, "version": version, "kind": kind},
+            "resource": {"group": group, "version": version, "resource": self.identity.resource()},
+            "operation": if self.old.is_some() { "UPDATE" } else { "CREATE" },
+            "name": self.identity.name.as_deref().unwrap_or_default(),
+            "namespace": self.identity.namespace.as_deref().unwrap_or_default(),
+            "userInfo": {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]},
+            "object": object,
+            "oldObject": self.old,
+            "dryRun": false,
+        });
+        json!({"request": request, "settings": settings.value})
+            .to_string()
+            .into_bytes()
     }
 
     /// The object for the check of VirtualMachines. If it is not in the cluster, it has the status of the file.

@@ -41,7 +41,8 @@ impl Settings {
     }
 }
 
-/// The settings of a file or the defaults, unless there are mistakes in them.
+/// The settings of a file, in the format of kwctl or in a policy manifest, or the defaults, unless there are mistakes in
+/// them.
 pub(crate) fn validated(
     path: Option<&Path>,
     module: Option<&Module>,
@@ -53,38 +54,30 @@ pub(crate) fn validated(
     let file = foreign::path(path);
     let documents = objects(&cluster::files::text(path)?)
         .map_err(|error| anyhow!("{file}:{}: {}", error.line, one_line(&error.what)))?;
-    let (settings, note) = read(&documents).map_err(|what| anyhow!("{file}: {what}"))?;
+    let policy = policy(&documents).map_err(|what| anyhow!("{file}: {what}"))?;
+    let stated = match (policy, documents.as_slice()) {
+        (Some(policy), _) => policy.value.pointer("/spec/settings"),
+        (None, []) => None,
+        (None, [only]) => Some(&only.value),
+        (None, several) => bail!(
+            "{file}: {} documents, but no ClusterAdmissionPolicy; keep only the settings in the file",
+            several.len()
+        ),
+    };
+    let settings = stated
+        .filter(|settings| !settings.is_null())
+        .cloned()
+        .unwrap_or_else(|| json!({}));
     if let Some(mistakes) = mistakes(module, &settings)? {
         bail!("{file}: {mistakes}");
     }
-    if let Some(note) = note {
+    if let Some(note) = policy.and_then(|policy| without_effect(&policy.value)) {
         notes.push(&format!("{file}: {note}"));
     }
     Ok(settings)
 }
 
-/// Reads settings in the format of kwctl, or from a policy manifest, and why its repairs have no effect.
-fn read(documents: &[Object]) -> Result<(Value, Option<&'static str>), String> {
-    let policy = policy(documents)?;
-    let settings = match (policy, documents) {
-        (Some(policy), _) => policy.value.pointer("/spec/settings"),
-        (None, []) => None,
-        (None, [only]) => Some(&only.value),
-        (None, several) => {
-            return Err(format!(
-                "{} documents, but no ClusterAdmissionPolicy; keep only the settings in the file",
-                several.len()
-            ));
-        }
-    };
-    let note = policy.and_then(|policy| without_effect(&policy.value));
-    let stated = settings
-        .filter(|settings| !settings.is_null())
-        .cloned()
-        .unwrap_or_else(|| json!({}));
-    Ok((stated, note))
-}
-
+/// Why the repairs of a policy have no effect.
 pub(crate) fn without_effect(policy: &Value) -> Option<&'static str> {
     const VALIDATING: &str = "the policy has `repair`, but not `mutating: true`: policy-server rejects the requests that the policy would repair";
     const MONITORING: &str = "the policy has `repair`, but also the mode `monitor`, in which Kubewarden discards the changes";

@@ -23,7 +23,6 @@ use super::nodes::{check_connection, of_file};
 use super::policies::{Deployed, Policies};
 use super::question::{Question, Written};
 use crate::args::{Plan, Subject};
-use crate::input::admission::submitted;
 use crate::input::apply;
 use crate::input::files::{self, Found};
 use crate::input::hco_version::ShownVersion;
@@ -511,7 +510,7 @@ fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) ->
         against: live.as_ref().map_or(Against::Nothing, |_| Against::Live),
         sent: live
             .as_ref()
-            .map(|live| apply::sent(how, live, &submitted(&found.object.value))),
+            .map(|live| apply::sent(how, live, &found.object.value)),
         identity: found.identity.clone(),
         object: Written::InFile(found),
         old: live,

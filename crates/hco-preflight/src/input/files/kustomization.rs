@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use cluster::field::items;
 use manifest::objects;
-use serde_json::Value;
 
 /// MIRRORS: kustomize api/konfig/general.go, `RecognizedKustomizationFileNames`.
 const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -12,7 +12,7 @@ const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomizat
 /// The fields with patches, including deprecated ones.
 ///
 /// MIRRORS: kustomize api/types/kustomization.go, `Kustomization`.
-const FIELDS: [&str; 3] = ["patches", "patchesJson6902", "patchesStrategicMerge"];
+const FIELDS: [&str; 3] = ["/patches", "/patchesJson6902", "/patchesStrategicMerge"];
 
 /// The kustomizations in the directories of the files, and their patches.
 #[derive(Debug, Default)]
@@ -50,7 +50,8 @@ impl Kustomizations {
         // The deprecated fields contain only file names, or inline patches.
         let patches = objects
             .iter()
-            .flat_map(|object| patches_of(&object.value))
+            .flat_map(|object| FIELDS.map(|field| items(&object.value, field)))
+            .flatten()
             .filter_map(|patch| patch.get("path").unwrap_or(patch).as_str());
         // kustomize loads no file from elsewhere by default, and another directory's file may be used without it.
         let own = std::fs::canonicalize(directory.join(""));
@@ -68,13 +69,4 @@ impl Kustomizations {
         let path = std::fs::canonicalize(file).ok()?;
         self.files.get(&path).map(String::as_str)
     }
-}
-
-/// The patches that a kustomization lists.
-fn patches_of(kustomization: &Value) -> impl Iterator<Item = &Value> {
-    FIELDS
-        .iter()
-        .filter_map(|field| kustomization.get(*field))
-        .filter_map(Value::as_array)
-        .flatten()
 }

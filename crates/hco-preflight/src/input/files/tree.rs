@@ -95,8 +95,8 @@ impl Tree {
         let follows_git = self.walk.recursive && !self.walk.include_ignored;
         let listed = follows_git.then(|| listed(root)).flatten();
         for entry in self.entries(root) {
-            let path = match &entry {
-                Ok(entry) => entry.path(),
+            let entry = match entry {
+                Ok(entry) => entry,
                 Err(error) => {
                     let file = root.display().to_string();
                     let what = format!("the directory cannot be read: {error}");
@@ -104,6 +104,7 @@ impl Tree {
                     continue;
                 }
             };
+            let path = entry.path();
             let below = path.strip_prefix(root).unwrap_or(path);
             let is_listed = |listed: &BTreeSet<PathBuf>| {
                 below.ancestors().any(|parent| listed.contains(parent))
@@ -113,8 +114,8 @@ impl Tree {
                 if is_manifest(path) {
                     self.skip("in .gitignore; --include-ignored includes it", path);
                 }
-            } else if let Ok(entry) = &entry {
-                self.entry(entry, root);
+            } else {
+                self.entry(&entry, root);
             }
         }
     }
@@ -162,25 +163,15 @@ impl Tree {
 /// The files below a directory that are tracked, or that no .gitignore names, relative to the directory. A nested
 /// repository counts as one of them. `None` without git, or outside of a repository.
 fn listed(root: &Path) -> Option<BTreeSet<PathBuf>> {
-    let mut git = Command::new("git");
     // The directory can have a repository inside, whose configuration must not run a program.
-    git.args([
-        "-c",
-        "core.fsmonitor=false",
-        "-c",
-        "safe.bareRepository=explicit",
-        "-C",
-    ]);
-    git.arg(root)
+    let safe = "-c core.fsmonitor=false -c safe.bareRepository=explicit";
+    let mut git = Command::new("git");
+    git.args(safe.split(' '))
+        .arg("-C")
+        .arg(root)
+        .args("ls-files -z --cached --others --exclude-standard".split(' '))
         .env_remove("GIT_DIR")
         .env_remove("GIT_WORK_TREE");
-    git.args([
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ]);
     let output = git.output().ok().filter(|output| output.status.success())?;
     let files = output
         .stdout
