@@ -43,9 +43,11 @@ impl Kustomizations {
         let Some(objects) = text.and_then(|text| objects(&text).ok()) else {
             return;
         };
-        let here = match directory.to_string_lossy() {
-            name if name.is_empty() => ".".to_owned(),
-            name => name.into_owned(),
+        // The parent of a file in the current directory is empty, which is not a path.
+        let here = if directory.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            directory
         };
         // The deprecated fields contain only file names, or inline patches.
         let patches = objects
@@ -54,12 +56,13 @@ impl Kustomizations {
             .flatten()
             .filter_map(|patch| patch.get("path").unwrap_or(patch).as_str());
         // kustomize loads no file from elsewhere by default, and another directory's file may be used without it.
-        let own = std::fs::canonicalize(directory.join(""));
+        let own = std::fs::canonicalize(here);
         for patch in patches.chain([name]) {
             if let (Ok(path), Ok(own)) = (std::fs::canonicalize(directory.join(patch)), &own)
                 && path.starts_with(own)
             {
-                self.files.entry(path).or_insert_with(|| here.clone());
+                let name = || here.to_string_lossy().into_owned();
+                self.files.entry(path).or_insert_with(name);
             }
         }
     }

@@ -44,6 +44,12 @@ fn a_patch_of_a_kustomization_is_not_judged(#[case] kustomization: &str) {
     // If the user names only the patch, there is nothing else to check.
     let patch = run_in(&directory, "check -f overlay/patch.yaml --arch amd64=1");
     patch.exits(2).notes("pipe `kubectl kustomize overlay`");
+    // The same in the current directory.
+    let patch = run_in(
+        directory.join("overlay"),
+        "check -f patch.yaml --arch amd64=1",
+    );
+    patch.exits(2).notes("pipe `kubectl kustomize .`");
 }
 
 /// The command does not have the option -R.
