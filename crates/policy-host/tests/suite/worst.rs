@@ -20,129 +20,107 @@ type Kind = (&'static str, fn(usize) -> Value);
 
 const KINDS: [Kind; 36] = [
     ("complete templates", |size| {
-        created(&templates(size / 280, |n| {
-            template(&format!("t{n}"), "amd64,arm64")
-        }))
+        listed(size / 280, |n| numbered(n, "amd64,arm64"))
     }),
     ("complete templates, with the import off", |size| {
-        let mut request = created(&templates(size / 280, |n| {
-            template(&format!("t{n}"), "amd64,arm64")
-        }));
+        let mut request = listed(size / 280, |n| numbered(n, "amd64,arm64"));
         request["object"]["spec"]["featureGates"] = json!({});
         request
     }),
     ("malformed annotations", |size| {
-        created(&templates(size / 280, |n| {
-            template(&format!("t{n}"), "AMD64,x86_64,x")
-        }))
+        listed(size / 280, |n| numbered(n, "AMD64,x86_64,x"))
     }),
     ("annotations of 64 unknown entries", |size| {
-        created(&templates(size / 560, |n| {
-            template(&format!("t{n}"), &entries(n, 64))
-        }))
+        listed(size / 560, |n| numbered(n, &entries(n, 64)))
     }),
     ("annotations of 512 distinct unknown entries", |size| {
-        created(&templates(size / 4_500, |n| {
-            template(&format!("t{n}"), &entries(n * 512, 512))
-        }))
+        listed(size / 4_500, |n| numbered(n, &entries(n * 512, 512)))
     }),
     ("annotations of 512 unknown entries, twice", |size| {
         let twice = |n| [entries(n * 512, 512), entries(n * 512, 512)].join(",");
-        created(&templates(size / 9_000, |n| {
-            template(&format!("t{n}"), &twice(n))
-        }))
+        listed(size / 9_000, |n| numbered(n, &twice(n)))
     }),
     ("one annotation of unknown entries", |size| {
-        created(&templates(1, |_| template("t", &entries(0, size / 8))))
+        listed(1, |_| template("t", &entries(0, size / 8)))
     }),
     ("one annotation of short unknown entries", |size| {
-        created(&templates(1, |_| template("t", &"x,y,".repeat(size / 4))))
+        listed(1, |_| template("t", &"x,y,".repeat(size / 4)))
     }),
     ("one annotation of typos", |size| {
         let typo = |n: usize| format!("amd{n:02}").replace("64", "65");
         let typos: Vec<String> = (0..size / 6).map(|n| typo(n % 100)).collect();
-        created(&templates(1, |_| template("t", &typos.join(","))))
+        listed(1, |_| template("t", &typos.join(",")))
     }),
     ("one annotation of blanks and commas", |size| {
-        created(&templates(1, |_| template("t", &" ,".repeat(size / 2))))
+        listed(1, |_| template("t", &" ,".repeat(size / 2)))
     }),
     ("one annotation of escaped characters", |size| {
-        created(&templates(1, |_| template("t", &"\u{1}".repeat(size / 6))))
+        listed(1, |_| template("t", &"\u{1}".repeat(size / 6)))
     }),
     ("templates of one name", |size| {
-        created(&templates(size / 280, |_| template("t", "amd64")))
+        listed(size / 280, |_| template("t", "amd64"))
     }),
     ("templates without a name", |size| {
-        created(&templates(size / 280, |_| template("", "amd64")))
+        listed(size / 280, |_| template("", "amd64"))
     }),
     ("templates of one DataSource", |size| {
-        created(&templates(size / 280, |n| {
-            let mut template = template(&format!("t{n}"), "amd64,arm64");
+        listed(size / 280, |n| {
+            let mut template = numbered(n, "amd64,arm64");
             template["spec"]["managedDataSource"] = "t".into();
             template
-        }))
+        })
     }),
     ("templates whose names end with architectures", |size| {
-        created(&templates(size / 280, |n| {
+        listed(size / 280, |n| {
             let suffix = if n % 2 == 0 { "" } else { "-amd64" };
             template(&format!("t{}{suffix}", n / 2), "amd64,arm64")
-        }))
+        })
     }),
     ("templates with long names", |size| {
-        created(&templates(size / 900, |n| {
-            template(&format!("{n}{}", "x".repeat(250)), "amd64")
-        }))
+        let long = "x".repeat(250);
+        listed(size / 900, |n| template(&format!("{n}{long}"), "amd64"))
     }),
     ("templates with invalid names", |size| {
-        created(&templates(size / 280, |n| {
-            template(&format!("T_{n}"), "amd64,arm64")
-        }))
+        listed(size / 280, |n| template(&format!("T_{n}"), "amd64,arm64"))
     }),
     ("templates without storage, of a PVC", |size| {
-        created(&templates(size / 350, |n| {
-            let mut template = template(&format!("t{n}"), "amd64,arm64");
+        listed(size / 350, |n| {
+            let mut template = numbered(n, "amd64,arm64");
             template["spec"]["template"]["spec"] =
                 json!({"source": {"pvc": {"name": "a", "namespace": "b"}}});
             template
-        }))
+        })
     }),
-    ("empty templates", |size| {
-        created(&templates(size / 3, |_| json!({})))
-    }),
+    ("empty templates", |size| listed(size / 3, |_| json!({}))),
     ("labels of templates", |size| {
-        created(&templates(size / 2_500, |n| {
-            let mut template = template(&format!("t{n}"), "amd64,arm64");
+        listed(size / 2_500, |n| {
+            let mut template = numbered(n, "amd64,arm64");
             template["metadata"]["labels"] = labels(n * 100, 100);
             template
-        }))
+        })
     }),
     ("templates in the status", |size| {
-        let status = templates(size / 280, |n| template(&format!("t{n}"), "amd64"));
+        let status = templates(size / 280, |n| numbered(n, "amd64"));
         created(&json!({"metadata": {"resourceVersion": "1"}, "status": status["spec"]}))
     }),
     ("templates that all change", |size| {
         let side = |url: &str, architectures: &str| {
             templates(size / 560, |n| {
-                let mut template = template(&format!("t{n}"), architectures);
+                let mut template = numbered(n, architectures);
                 template["spec"]["template"]["spec"]["source"]["registry"]["url"] = url.into();
                 template
             })
         };
-        updated(
-            &side("docker://x.io/a", "amd64,arm64"),
-            &side("docker://x.io/b", "arm64"),
-        )
+        let old = side("docker://x.io/a", "amd64,arm64");
+        updated(&old, &side("docker://x.io/b", "arm64"))
     }),
     ("templates that are all renamed", |size| {
-        let side = |prefix: &str| {
-            templates(size / 560, |n| {
-                template(&format!("{prefix}{n}"), "amd64,arm64")
-            })
-        };
+        let named = |prefix: &str, n| template(&format!("{prefix}{n}"), "amd64,arm64");
+        let side = |prefix| templates(size / 560, |n| named(prefix, n));
         updated(&side("a"), &side("b"))
     }),
     ("templates with existing problems", |size| {
-        let side = |count| templates(count, |n| template(&format!("t{n}"), "AMD64,x86_64,x"));
+        let side = |count| templates(count, |n| numbered(n, "AMD64,x86_64,x"));
         updated(&side(size / 560), &side(size / 560 + 1))
     }),
     ("templates that lose architectures", |size| {
@@ -157,42 +135,21 @@ const KINDS: [Kind; 36] = [
     }),
     ("values of NotIn", |size| {
         let values: Vec<String> = (0..size / 10).map(|n| format!("v{n}")).collect();
-        created(&terms(&json!([requirement(
-            "zone",
-            "NotIn",
-            &json!(values)
-        )])))
+        let requirement = requirement("zone", "NotIn", &json!(values));
+        created(&terms(&json!([requirement])))
     }),
     ("terms", |size| {
-        created(&terms(
-            &(0..size / 70)
-                .map(|n| requirement(&format!("l{n}"), "Exists", &Value::Null))
-                .collect(),
-        ))
+        let term = |n| requirement(&format!("l{n}"), "Exists", &Value::Null);
+        created(&terms(&(0..size / 70).map(term).collect()))
     }),
     ("terms on host names", |size| {
-        let term = |n| {
-            requirement(
-                "kubernetes.io/hostname",
-                "In",
-                &json!([format!("node-{n}")]),
-            )
-        };
-        created(&terms(&(0..size / 110).map(|n| term(n + 4_000)).collect()))
+        let term = |n| host_name(n + 4_000, "In");
+        created(&terms(&(0..size / 110).map(term).collect()))
     }),
     ("terms that exclude host names", |size| {
         let term = |n| {
-            let host = requirement(
-                "kubernetes.io/hostname",
-                "NotIn",
-                &json!([format!("node-{n}")]),
-            );
-            let mut requirements = host["matchExpressions"]
-                .as_array()
-                .cloned()
-                .unwrap_or_default();
-            requirements.push(json!({"key": "zone", "operator": "DoesNotExist"}));
-            json!({"matchExpressions": requirements})
+            let host = &host_name(n, "NotIn")["matchExpressions"][0];
+            json!({"matchExpressions": [host, {"key": "zone", "operator": "DoesNotExist"}]})
         };
         created(&terms(&(0..size / 160).map(term).collect()))
     }),
@@ -201,16 +158,8 @@ const KINDS: [Kind; 36] = [
         created(&terms(&(0..size / 100).map(|n| term(n + 4_000)).collect()))
     }),
     ("terms that change", |size| {
-        let side = |start: usize| {
-            let term = |n| {
-                requirement(
-                    "kubernetes.io/hostname",
-                    "In",
-                    &json!([format!("node-{n}")]),
-                )
-            };
-            terms(&(start..start + size / 220).map(term).collect())
-        };
+        let term = |n| host_name(n, "In");
+        let side = |start: usize| terms(&(start..start + size / 220).map(term).collect());
         updated(&side(0), &side(1_000))
     }),
     ("operations of jsonpatch", |size| {
@@ -228,7 +177,7 @@ const KINDS: [Kind; 36] = [
     }),
     ("gates of v1 beside templates", |size| {
         let mut request = gates(&(0..size / 120).map(near_miss).collect());
-        let list = templates(size / 800, |n| template(&format!("t{n}"), "AMD64,x86_64"));
+        let list = templates(size / 800, |n| numbered(n, "AMD64,x86_64"));
         request["object"]["spec"]["workloadSources"] = list["spec"].clone();
         request
     }),
@@ -292,6 +241,21 @@ fn template(name: &str, architectures: &str) -> Value {
 
 fn templates(count: usize, template: impl Fn(usize) -> Value) -> Value {
     json!({"spec": {"dataImportCronTemplates": (0..count).map(template).collect::<Value>()}})
+}
+
+/// A template with a name of its own.
+fn numbered(n: usize, architectures: &str) -> Value {
+    template(&format!("t{n}"), architectures)
+}
+
+/// The creation of an object with this number of templates.
+fn listed(count: usize, template: impl Fn(usize) -> Value) -> Value {
+    created(&templates(count, template))
+}
+
+fn host_name(n: usize, operator: &str) -> Value {
+    let key = "kubernetes.io/hostname";
+    requirement(key, operator, &json!([format!("node-{n}")]))
 }
 
 fn requirement(key: &str, operator: &str, values: &Value) -> Value {
