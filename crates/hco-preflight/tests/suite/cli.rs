@@ -63,37 +63,20 @@ fn written(name: &str, text: impl AsRef<[u8]>) -> String {
     path.display().to_string()
 }
 
-/// The command, without settings of the machine that it runs on.
+/// The command, without the environment of the machine that it runs on.
 fn command() -> Command {
     let mut command = Command::cargo_bin("hco-preflight").unwrap();
     let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("home");
     command
         .current_dir(files())
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
         .env("HOME", &home)
         // All tests share a cache. Otherwise, each of them would compile the module.
         .env("XDG_CACHE_HOME", home.join(".cache"))
         .env("KUBECONFIG", "/nonexistent/kubeconfig")
         // For git, scratch directories do not belong to the repository of the project, which ignores them.
         .env("GIT_CEILING_DIRECTORIES", env!("CARGO_TARGET_TMPDIR"));
-    for variable in [
-        "NO_COLOR",
-        "CLICOLOR",
-        "CLICOLOR_FORCE",
-        "COLUMNS",
-        "TERM",
-        "REGISTRY_AUTH_FILE",
-        "DOCKER_CONFIG",
-        "XDG_RUNTIME_DIR",
-        "XDG_CONFIG_HOME",
-        "HTTP_PROXY",
-        "HTTPS_PROXY",
-        "NO_PROXY",
-        "http_proxy",
-        "https_proxy",
-        "no_proxy",
-    ] {
-        command.env_remove(variable);
-    }
     command
 }
 
@@ -147,6 +130,28 @@ impl Run {
     fn unfolded(self) -> Self {
         let stdout = e2e_tests::unfolded(&self.stdout);
         Self { stdout, ..self }
+    }
+
+    /// The first of these lines that the output does not have, in this order. `[..]` stands for the rest of a line.
+    fn missing<'l>(&self, lines: &[&'l str]) -> Option<&'l str> {
+        let printed = e2e_tests::unfolded(&self.stdout) + &self.stderr;
+        // Escape sequences for colors, in a form that a reviewer can read.
+        let printed = printed.replace('\u{1b}', "\\e");
+        let mut printed = printed.lines().map(str::trim);
+        lines.iter().copied().find(|line| {
+            let is_there = match line.trim().strip_suffix("[..]") {
+                Some(start) => printed.any(|printed| printed.starts_with(start)),
+                None => printed.any(|printed| printed == line.trim()),
+            };
+            !is_there
+        })
+    }
+
+    /// The run, whose output must have these lines.
+    #[track_caller]
+    fn shows(self, lines: &[&str]) -> Self {
+        assert_eq!(self.missing(lines), None, "it is not in {self:?}");
+        self
     }
 
     fn result(&self) -> (&str, &str, i32) {
@@ -203,6 +208,13 @@ fn run_on(server: &ApiServer, words: &str) -> Run {
     run_of(command_on(server), words.split_whitespace())
 }
 
+/// A snapshot of a cluster.
+fn snapshot(server: &ApiServer) -> String {
+    let file = scratch().join("snapshot.json").display().to_string();
+    run_on(server, &format!("snapshot --cluster -o {file}")).exits(0);
+    file
+}
+
 /// The text of a plan or a status, with each folded line on one line.
 fn text_of(words: &str) -> String {
     let run = run(words).unfolded();
@@ -223,17 +235,18 @@ fn rows(document: &Value, kind: &str) -> Vec<Value> {
     rows.cloned().collect()
 }
 
+/// The names and effects of the rows about objects of this kind.
+fn effects(document: &Value, kind: &str) -> Vec<String> {
+    let text = |row: &Value, field: &str| row[field].as_str().unwrap().to_owned();
+    let rows = rows(document, kind).into_iter();
+    rows.map(|row| format!("{}: {}", text(&row, "name"), text(&row, "effect")))
+        .collect()
+}
+
 /// The rows about golden images, which name a DataImportCron.
 fn images(document: &Value) -> Vec<Value> {
     let mut rows = rows(document, "DataSource");
     rows.retain(|row| row.get("dataImportCron").is_some());
-    rows
-}
-
-/// The rows about DataSources that differ from the ones that SSP wants.
-fn sources(document: &Value) -> Vec<Value> {
-    let mut rows = rows(document, "DataSource");
-    rows.retain(|row| row.get("dataImportCron").is_none());
     rows
 }
 

@@ -4,7 +4,6 @@ use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
 use super::objects::{answer, edited, refused};
-use super::transcripts::{compare, shown};
 use super::{Run, command_on, file, run_of, run_on, scratch, written};
 use e2e_tests::{ApiServer, recorded};
 
@@ -64,40 +63,48 @@ fn check_with(policies: &[Value]) -> Run {
     )
 }
 
-#[track_caller]
-fn compare_on(server: &ApiServer, name: &str, words: &str) {
-    let shown = shown(words, &run_on(server, words)).replace(&server.address(), "SERVER");
-    compare(&format!("deployed-{name}"), &shown);
+const DENIED: &str =
+    "4 problems: HCOMultiArchGoldenImagesDisabled fires; 3 boot sources have no disk";
+const ACCEPTED: &str = "3 problems: 3 boot sources have no disk";
+const WARNED: &str = "! [multi-arch-import-disabled] [..]";
+const A: &str = "note: using the settings of ClusterAdmissionPolicy a (mode protect)";
+const B: &str = "note: using the settings of ClusterAdmissionPolicy b (mode protect)";
+const A_MONITORS: &str = "note: using the settings of ClusterAdmissionPolicy a (mode monitor: the cluster would only report a denial)";
+const B_MONITORS: &str = "note: using the settings of ClusterAdmissionPolicy b (mode monitor: the cluster would only report a denial)";
+const NO_POLICY: &str = "note: using the default settings: no policy with the module hco-architecture-guard was found for the namespace `kubevirt-hyperconverged`; use --settings to specify other settings";
+const UNKNOWN_SETTING: &str = "- settings: unknown setting `level`; did you mean `levels`?; [..]";
+
+/// The verdict is the strictest of the policies that protect. Without such a policy, a policy in monitor mode decides.
+#[rstest]
+#[case::protect(&[policy("a", "protect", lenient())], &[ACCEPTED, WARNED, A])]
+#[case::monitor(&[policy("a", "monitor", json!({}))], &[DENIED, A_MONITORS])]
+#[case::protect_accepts(&[policy("a", "protect", lenient()), policy("b", "monitor", json!({}))], &[ACCEPTED, WARNED, A, B_MONITORS])]
+#[case::protect_denies(&[policy("a", "protect", json!({})), policy("b", "monitor", lenient())], &[DENIED, A, B_MONITORS])]
+#[case::worst(&[policy("a", "protect", lenient()), policy("b", "protect", json!(null))], &[DENIED, A, B])]
+#[case::none(&[], &[DENIED, NO_POLICY])]
+#[case::repair(&[policy("a", "monitor", json!({"repair": {"architectures-malformed": "normalise"}}))], &[DENIED, A_MONITORS, "note: ClusterAdmissionPolicy a: the policy has `repair`, but not `mutating: true`: policy-server rejects the requests that the policy would repair"])]
+// A policy for another version of the module is named with that version. The other policies determine the verdict.
+#[case::one_invalid(&[policy("a", "protect", json!({"level": {}})), policy("b", "protect", lenient())], &[ACCEPTED, WARNED, B, "note: the settings of ClusterAdmissionPolicy a are invalid for this version of the module (the policy uses registry://mirror.test:5000/kubewarden/hco-architecture-guard:v0.1.0@sha256:0123): [..]", UNKNOWN_SETTING])]
+// A policy of another module does not matter either, whatever its name is.
+#[case::another_module(&[of_another_module()], &[DENIED, NO_POLICY])]
+fn the_policies_of_the_cluster_decide(#[case] policies: &[Value], #[case] lines: &[&str]) {
+    check_with(policies).exits(1).shows(lines);
 }
 
 #[rstest]
-#[case::protect(&[policy("a", "protect", lenient())], "check --cluster")]
-#[case::monitor(&[policy("a", "monitor", json!({}))], "check --cluster")]
-#[case::monitor_alone_in_json(&[policy("a", "monitor", json!({}))], "check --cluster -o json")]
-#[case::protect_accepts(&[policy("a", "protect", lenient()), policy("b", "monitor", json!({}))], "check --cluster")]
-#[case::protect_denies(&[policy("a", "protect", json!({})), policy("b", "monitor", lenient())], "check --cluster")]
-#[case::worst(&[policy("a", "protect", lenient()), policy("b", "protect", json!(null))], "check --cluster")]
-#[case::several_in_json(&[policy("a", "protect", lenient()), policy("b", "monitor", json!({}))], "check --cluster -o json")]
-#[case::several_in_junit(&[policy("a", "protect", lenient()), policy("b", "monitor", json!({}))], "check --cluster -o junit")]
-#[case::several_in_markdown(&[policy("a", "protect", lenient()), policy("b", "monitor", json!({}))], "check --cluster -o markdown")]
-#[case::warnings_of_monitor(&[policy("a", "monitor", lenient()), policy("b", "protect", ignored())], "check --cluster --fail-on warn")]
-#[case::none(&[], "check --cluster")]
-#[case::overridden(&[policy("a", "protect", json!({}))], "check --cluster --settings settings.yaml")]
-#[case::invalid(&[policy("a", "protect", json!({"level": {}}))], "check --cluster")]
-#[case::repair(&[policy("a", "monitor", json!({"repair": {"architectures-malformed": "normalise"}}))], "check --cluster")]
-#[case::fixed(&[policy("a", "protect", ignored()), policy("b", "protect", lenient()), policy("c", "protect", json!({}))], "fix --cluster -o commands")]
-#[case::nothing_fixed(&[policy("a", "protect", ignored()), policy("b", "monitor", json!({}))], "fix --cluster -o commands")]
-// A policy for another version of the module is named with that version. The other policies determine the verdict.
-#[case::one_invalid(&[policy("a", "protect", json!({"level": {}})), policy("b", "protect", lenient())], "check --cluster")]
-// A policy of another module does not matter either, whatever its name is.
-#[case::another_module(&[of_another_module()], "check --cluster")]
-fn the_output_is_as_reviewed(
+#[case::warnings_of_monitor(&[policy("a", "monitor", lenient()), policy("b", "protect", ignored())], "check --cluster --fail-on warn", 1, &[ACCEPTED, A_MONITORS, B])]
+#[case::overridden(&[policy("a", "protect", json!({}))], "check --cluster --settings settings.yaml", 1, &["1 problem: 1 boot source has no disk", WARNED])]
+#[case::invalid(&[policy("a", "protect", json!({"level": {}}))], "check --cluster", 2, &["error: the settings of ClusterAdmissionPolicy a are invalid for this version of the module [..]", UNKNOWN_SETTING])]
+#[case::fixed(&[policy("a", "protect", ignored()), policy("b", "protect", lenient()), policy("c", "protect", json!({}))], "fix --cluster -o commands", 1, &[A, B, "review needed: in the cluster: [multi-arch-import-disabled] [..]", "note: 1 finding to review: fix manually, or run again with --unsafe"])]
+#[case::nothing_fixed(&[policy("a", "protect", ignored()), policy("b", "monitor", json!({}))], "fix --cluster -o commands", 0, &[A, B_MONITORS, "note: nothing to fix"])]
+fn other_command_lines_use_them_too(
     #[case] policies: &[Value],
     #[case] words: &str,
-    #[context] context: Context,
+    #[case] code: i32,
+    #[case] lines: &[&str],
 ) {
     let server = ApiServer::start(with_policies(policies));
-    compare_on(&server, context.description.unwrap(), words);
+    run_on(&server, words).exits(code).shows(lines);
 }
 
 fn of_another_module() -> Value {
@@ -272,7 +279,10 @@ fn a_policy_of_the_namespace_counts() {
         list(&elsewhere, &[]),
     ];
     let server = ApiServer::start([lists.to_vec(), with_policies(&[])].concat());
-    compare_on(&server, "namespaced", "check --cluster");
+    run_on(&server, "check --cluster").exits(1).shows(&[
+        ACCEPTED,
+        "note: using the settings of AdmissionPolicy kubevirt-hyperconverged/own (mode protect)",
+    ]);
     let asked = server.asked().into_iter();
     let asked = asked.filter(|it| it.contains("policies.kubewarden.io"));
     let asked: Vec<String> = asked
@@ -281,11 +291,12 @@ fn a_policy_of_the_namespace_counts() {
     let wanted = ["/apis/policies.kubewarden.io", CLUSTER_WIDE, NAMESPACED];
     assert_eq!(asked, wanted.map(|path| format!("GET {path}")));
     // A file without a namespace gets the namespace of -n, where there is no such policy.
-    compare_on(
-        &server,
-        "other_namespace",
-        "check -f old.yaml --cluster -n elsewhere",
-    );
+    let words = "check -f old.yaml --cluster -n elsewhere";
+    run_on(&server, words).exits(1).shows(&[
+        "✘ deny  multi-arch-import-disabled",
+        "note: old.yaml:2: checked as a new object: the cluster has no HyperConverged elsewhere/kubevirt-hyperconverged yet",
+        &NO_POLICY.replace("kubevirt-hyperconverged", "elsewhere"),
+    ]);
 }
 
 #[test]
@@ -293,13 +304,17 @@ fn without_permission_to_list_policies_the_defaults_are_used() {
     let message = "clusteradmissionpolicies.policies.kubewarden.io is forbidden";
     let [all, own] = [CLUSTER_WIDE, NAMESPACED].map(|path| refused(path, 403, message));
     let server = ApiServer::start([vec![all.clone(), own], with_policies(&[])].concat());
-    compare_on(&server, "forbidden", "check --cluster");
+    run_on(&server, "check --cluster").exits(1).shows(&[
+        DENIED,
+        "note: policies are ignored: you are not allowed to list clusteradmissionpolicies.policies.kubewarden.io: [..]",
+        "note: policies are ignored: you are not allowed to list admissionpolicies.policies.kubewarden.io: [..]",
+        NO_POLICY,
+    ]);
     let json = run_on(&server, "check -f live.yaml --cluster -o json").json();
     assert_eq!(json["objects"][0]["policiesUnread"], true, "{json}");
     // The user may list the policies of the namespace.
     let server = ApiServer::start([vec![all], with_policies(&[])].concat());
-    let note = "note: using the default settings: no policy with the module hco-architecture-guard was found for the namespace `kubevirt-hyperconverged`; use --settings to specify other settings\n";
-    run_on(&server, "check --cluster").notes(note);
+    run_on(&server, "check --cluster").notes(NO_POLICY);
 }
 
 /// If the API server cannot answer, the cluster must not appear to have no policies.
@@ -307,5 +322,6 @@ fn without_permission_to_list_policies_the_defaults_are_used() {
 fn policies_that_cannot_be_read_are_an_error() {
     let failed = refused(CLUSTER_WIDE, 500, "etcdserver: leader changed");
     let server = ApiServer::start([vec![failed], with_policies(&[])].concat());
-    compare_on(&server, "unreadable", "check --cluster");
+    let error = "error: the API server returned 500 for list clusteradmissionpolicies.policies.kubewarden.io: etcdserver: leader changed\n";
+    run_on(&server, "check --cluster").exits(2).notes(error);
 }

@@ -159,12 +159,35 @@ fn a_recursive_check_reads_what_git_lists(
     check.prints(&[number]);
 }
 
-/// kubectl reads this kind, and ends a line at U+2028.
-#[test]
-fn a_manifest_that_cannot_be_read_is_no_note() {
-    let text = "# {{ \u{2028}kind: \"Hyper\\u0043onverged\"\na: [\n";
+/// kubectl reads these kinds. It ends a line at U+2028.
+#[rstest]
+#[case("# {{ \u{2028}kind: \"Hyper\\u0043onverged\"\na: [\n")]
+#[case("kind: HyperConverged\n{{ include }}: [")]
+#[case("a: [\n---\nkind: \"Hyper\\x43onverged\"\n")]
+#[case("kind: \"Hyper\\x43onverged\"\n---\na: [\n")]
+#[case(
+    "apiVersion: hco.kubevirt.io/v1\nkind: \"Hyper\\\n  Converged\" # {{ x }}\nspec: 1\n---\na: [\n"
+)]
+#[case(&format!("a: {}{}", "[".repeat(101), "]".repeat(101)))]
+fn a_manifest_that_cannot_be_read_is_no_note(#[case] text: &str) {
     let directory = tree(&[("accepted.yaml", &accepted()), ("other.yaml", text)]);
-    run_in(&directory, "check -f . --arch amd64=3").exits(2);
+    run_in(&directory, "check -R -f . --arch amd64=3").exits(2);
+}
+
+/// The files of a mounted `ConfigMap` exist three times.
+#[cfg(unix)]
+#[test]
+fn the_files_of_a_config_map_are_read_once() {
+    use std::os::unix::fs::symlink;
+
+    let patch = "- {op: remove, path: /spec}";
+    let directory = tree(&[("..2026/hco.yaml", &accepted()), ("patch.yaml", patch)]);
+    symlink("..2026", directory.join("..data")).unwrap();
+    symlink("..data/hco.yaml", directory.join("hco.yaml")).unwrap();
+    let check = run_in(&directory, "check -R -f . --arch amd64=3").exits(0);
+    check
+        .prints(&["\n1 object: "])
+        .notes("note: skipped documents that are not objects: ./patch.yaml:1\n");
 }
 
 /// A kustomization elsewhere must not declare a manifest a patch.

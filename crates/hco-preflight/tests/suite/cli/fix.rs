@@ -7,8 +7,10 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::cluster::with_live;
-use super::objects::{edited, hyperconverged, list};
-use super::{Run, command_on, file, run, run_in, run_of, run_on, run_with, scratch, written};
+use super::objects::{self, edited, hyperconverged, list};
+use super::{
+    Run, command_on, file, run, run_in, run_of, run_on, run_with, scratch, snapshot, written,
+};
 use e2e_tests::{ApiServer, recorded};
 
 /// A copy of `fixable.yaml` that can be written.
@@ -309,9 +311,7 @@ fn a_patch_is_refused_by_a_changed_object(#[values(true, false)] is_snapshot: bo
     let server = ApiServer::start(answers);
     let mut from = "--cluster".to_owned();
     if is_snapshot {
-        let snapshot = scratch().join("snapshot.json").display().to_string();
-        run_on(&server, &format!("snapshot --cluster -o {snapshot}")).exits(0);
-        from = format!("--from {snapshot}");
+        from = format!("--from {}", snapshot(&server));
     }
     let fix = run_on(&server, &format!("fix --unsafe -o json-patch {from}")).exits(1);
     let note = "note: if an object has changed since it was read, the API server rejects its patch";
@@ -361,31 +361,22 @@ fn a_command_names_the_cluster_that_it_is_for() {
 /// Enabling the import alone would be denied, because the annotations are missing.
 #[test]
 fn a_command_that_would_be_denied_is_not_printed() {
-    let template = |name: &str, labels: Value| {
-        json!({
-            "metadata": {"name": name, "labels": labels},
-            "spec": {"schedule": "0 0 * * *", "managedDataSource": name, "template": {"spec": {
-                "storage": {"resources": {"requests": {"storage": "30Gi"}}},
-                "source": {"registry": {"url": format!("docker://registry.example.com/{name}")}},
-            }}},
-        })
-    };
-    let windows = json!({"instancetype.kubevirt.io/default-preference": "windows.2k22"});
+    let [linux, mut windows] =
+        ["linux", "windows"].map(|name| objects::template(name, None, "docker://x.io/a"));
+    windows["metadata"]["labels"] =
+        json!({"instancetype.kubevirt.io/default-preference": "windows.2k22"});
     let object = hyperconverged(json!({
-        "spec": {"dataImportCronTemplates": [template("linux", json!({})), template("windows", windows)]},
+        "spec": {"dataImportCronTemplates": [linux, windows]},
         "status": {"versions": [{"name": "operator", "version": "1.19.0"}]},
     }));
     let nodes: Value = yaml_serde::from_str(&file("nodes.yaml")).unwrap();
-    let cluster = json!({"apiVersion": "v1", "kind": "List", "items": [object, nodes]});
-    let cluster = written("cluster.json", cluster.to_string());
+    let cluster = written("cluster.json", list([object, nodes]).to_string());
     let words = &format!("fix --from {cluster} --enable-import -o commands");
     let fix = run(words).exits(1);
     let fix = fix.notes("not printed, because this change alone would be denied: [architectures-missing] linux, [architectures-missing] windows; add --images");
     assert_eq!(fix.stdout, "");
     let annotation = |value| format!(r#"dict.architectures","value":"{value}"}}"#);
-    let values = ["amd64,arm64", "amd64"].map(annotation);
-    let values: Vec<&str> = values.iter().map(String::as_str).collect();
-    run(&format!("{words} --unsafe")).prints(&values);
+    run(&format!("{words} --unsafe")).prints(&[&annotation("amd64,arm64"), &annotation("amd64")]);
 }
 
 /// A program that reads the patches gets a line for each object.
@@ -414,13 +405,7 @@ fn fields_that_are_not_sent_stay_in_the_file(#[case] words: &str) {
         "spec": {
             "enableCommonBootImageImport": false,
             "featureGates": {"enableMultiArchBootImageImport": true},
-            "dataImportCronTemplates": [{
-                "metadata": {"name": "mine", "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64, arm64"}},
-                "spec": {"schedule": "0 0 * * *", "managedDataSource": "mine", "template": {"spec": {
-                    "source": {"registry": {"url": "docker://x.io/a"}},
-                    "storage": {"resources": {"requests": {"storage": "1Gi"}}},
-                }}},
-            }],
+            "dataImportCronTemplates": [objects::template("mine", Some("amd64, arm64"), "docker://x.io/a")],
         },
         "status": {"observedGeneration": 1, "versions": [{"name": "operator", "version": "1.19.0"}]},
     }))]);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::deployed::{policy, with_policies};
 use super::objects::{answer, edited, hyperconverged, list, objects};
-use super::{Run, command, file, run, run_of, run_on, run_with, scratch, unread, written};
+use super::{command, file, run, run_of, run_on, run_with, scratch, snapshot, unread, written};
 use e2e_tests::{ApiServer, recorded};
 
 /// The recorded cluster, with policies that select requests in various ways.
@@ -55,8 +55,7 @@ fn the_verdict_is_that_of_the_cluster(
     name: &str,
 ) {
     let server = ApiServer::start(cluster(name));
-    let file = scratch().join("snapshot.json").display().to_string();
-    run_on(&server, &format!("snapshot --cluster -o {file}")).exits(0);
+    let file = snapshot(&server);
     assert!(!fs::read_to_string(&file).unwrap().contains("hunter2"));
     for words in [
         "check --cluster",
@@ -98,34 +97,21 @@ fn must_gather() -> PathBuf {
     let root = scratch().join("must-gather.local.1");
     let platform = root.join("quay-io-openshift-release-dev-ocp-v4-0-art-dev-sha256-01");
     let kubevirt = root.join("quay-io-kubevirt-must-gather-sha256-02");
-    let (mut claims, mut nodes) = (0, 0);
-    for object in objects("status-ready.yaml") {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
-        let kind = text("/kind").unwrap();
-        let plural = format!("{}s", kind.to_lowercase());
-        let api_version = text("/apiVersion").unwrap();
-        let (group, _) = api_version.rsplit_once('/').unwrap_or(("core", ""));
-        let file = format!("{}.yaml", text("/metadata/name").unwrap_or("none"));
-        match (kind, text("/metadata/namespace")) {
-            ("Node", _) => {
-                nodes += 1;
-                let path = Path::new("cluster-scoped-resources/core/nodes").join(file);
-                write(&platform.join(&path), &format!("---\n{object}\n"));
-                write(&kubevirt.join(&path), &format!("---\n{object}\n"));
+    for (number, object) in objects("status-ready.yaml").iter().enumerate() {
+        if object["kind"] == "Node" {
+            let path = format!("cluster-scoped-resources/core/nodes/{number}.yaml");
+            for image in [&platform, &kubevirt] {
+                write(&image.join(&path), &format!("---\n{object}\n"));
             }
-            (_, Some(namespace)) => {
-                let path = format!("namespaces/{namespace}/{group}/{plural}/{file}");
-                write(&kubevirt.join(path), &object.to_string());
-            }
-            ("PersistentVolumeClaimList", None) => claims += 1,
-            (_, None) => {
-                let plural = plural.trim_end_matches("lists");
-                let path = format!("namespaces/default/{group}/{plural}.yaml");
-                write(&kubevirt.join(path), &object.to_string());
-            }
+        } else {
+            let namespace = object["metadata"]["namespace"].as_str();
+            let directory = format!("namespaces/{}/group/plural", namespace.unwrap_or("default"));
+            write(
+                &kubevirt.join(directory).join(format!("{number}.yaml")),
+                &object.to_string(),
+            );
         }
     }
-    assert_eq!((claims, nodes), (1, 3));
     let golden = platform.join("namespaces/kubevirt-os-images");
     let list = "---\napiVersion: v1\nitems: []\nkind: PersistentVolumeClaimList\nmetadata:\n  resourceVersion: \"1\"\n";
     write(&golden.join("core/persistentvolumeclaims.yaml"), list);
@@ -204,11 +190,9 @@ fn lists_of_kubectl_are_read_from_a_stream() {
         .into_iter()
         .partition(|object| object["kind"] == "Node");
     let stream = format!("{}\n---\n{}\n", list(nodes), list(others));
-    for words in ["check -q --from", "check -q --from"] {
-        let Run { stdout, code, .. } = run(&format!("{words} status-ready.yaml"));
-        let streamed = run_with(&format!("{words} -"), &stream);
-        assert_eq!((streamed.stdout, streamed.code), (stdout, code), "{words}");
-    }
+    let streamed = run_with("check -q --from -", &stream);
+    let read = run("check -q --from status-ready.yaml");
+    assert_eq!(streamed.result(), read.result());
 }
 
 /// A must-gather can contain broken links with any name.

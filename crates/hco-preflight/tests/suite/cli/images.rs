@@ -2,41 +2,25 @@
 
 use std::path::Path;
 
-use super::objects::object;
+use super::objects::{object, template};
 use e2e_tests::{
     DockerRegistry, OCI, ScriptedRegistry, TestRegistry, arm64, certificate, response,
 };
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::transcripts::{compare, shown};
+use super::transcripts::reviewed;
 use super::{Run, command, run, run_in, run_of, scratch, written};
 
-/// Compares the output of a run with a transcript. The address of the registry differs from run to run.
+/// Runs a command line in a directory. The output has these lines; the address of the registry differs from run to run.
 #[track_caller]
-fn compare_at(registry: &TestRegistry, name: &str, words: &str, run: &Run) {
-    let shown = shown(words, run).replace(&registry.host(), "registry.test:1");
-    compare(&format!("images-{name}"), &shown);
-}
-
-/// Runs command lines in a directory, and compares the outputs.
-#[track_caller]
-fn compare_all(registry: &TestRegistry, directory: &Path, rows: &[(&str, &str)]) {
-    for (name, words) in rows {
-        let actual = words.replace("registry.test:1", &registry.host());
-        compare_at(registry, name, words, &run_in(directory, &actual));
+fn shows_at(registry: &TestRegistry, directory: &Path, words: &str, lines: &[&str]) -> Run {
+    let words = words.replace("registry.test:1", &registry.host());
+    let mut run = run_in(directory, &words);
+    for text in [&mut run.stdout, &mut run.stderr] {
+        *text = text.replace(&registry.host(), "registry.test:1");
     }
-}
-
-/// A golden image in a registry.
-fn template(name: &str, architectures: Option<&str>, url: &str) -> Value {
-    json!({
-        "metadata": {"name": name, "annotations": architectures.map(|it| json!({"ssp.kubevirt.io/dict.architectures": it}))},
-        "spec": {
-            "schedule": "0 */12 * * *", "managedDataSource": name,
-            "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": url}}}},
-        },
-    })
+    run.shows(lines)
 }
 
 /// A manifest with these templates, and the import on.
@@ -66,30 +50,44 @@ fn images_are_printed_with_their_annotation() {
     registry.push_sparse_index("sparse").unwrap();
     registry.push_contradicting_index("contradicting").unwrap();
     registry.push_bootc("bootc").unwrap();
-    compare_all(
+    let words = "images registry.test:1/containerdisks/fedora:1 docker://registry.test:1/containerdisks/alpine:1 registry.test:1/old:7 registry.test:1/old:8 registry.test:1/sparse:1 registry.test:1/contradicting:1 registry.test:1/bootc:1 NOT/AN/IMAGE";
+    let annotation = r#"ssp.kubevirt.io/dict.architectures: "amd64""#;
+    shows_at(
         &registry,
         &scratch(),
+        words,
         &[
-            (
-                "text",
-                "images registry.test:1/containerdisks/fedora:1 docker://registry.test:1/containerdisks/alpine:1 registry.test:1/old:7",
-            ),
-            (
-                "errors",
-                "images registry.test:1/old:7 registry.test:1/old:8 NOT/AN/IMAGE",
-            ),
-            (
-                "json",
-                "images registry.test:1/old:7 registry.test:1/old:8 -o json",
-            ),
-            (
-                "promises-text",
-                "images registry.test:1/sparse:1 registry.test:1/contradicting:1 registry.test:1/bootc:1 -o text",
-            ),
-            (
-                "promises-json",
-                "images registry.test:1/sparse:1 registry.test:1/contradicting:1 registry.test:1/bootc:1 -o json",
-            ),
+            "image                                    amd64  arm64  s390x  arm",
+            "registry.test:1/containerdisks/fedora:1  ✔      ✔      ✔      –",
+            "registry.test:1/containerdisks/alpine:1  ✔      ✔      –      ✔",
+            "registry.test:1/old:7                    ✔      –      –      –",
+            "registry.test:1/old:8                    ?      ?      ?      ?",
+            "registry.test:1/sparse:1                 ✔      ✘      –      –",
+            "registry.test:1/contradicting:1          ✔      ✘      –      –",
+            "registry.test:1/bootc:1                  ✔      –      –      –",
+            r#"ssp.kubevirt.io/dict.architectures: "amd64,arm64,arm""#,
+            annotation,
+            "arm64: listed, but not in the registry: mirror it",
+            annotation,
+            "arm64: listed, but its configuration says `amd64`",
+            annotation,
+            "amd64: a bootc image, which later versions of CDI do not import[..]",
+            "error: `NOT/AN/IMAGE` is not an image such as quay.io/containerdisks/fedora:latest; to specify a file, use -f",
+            "error: registry.test:1/old:8: the registry responds with status 404 [..]",
+        ],
+    )
+    .exits(2);
+    shows_at(
+        &registry,
+        &scratch(),
+        &format!("{words} -o json"),
+        &[
+            r#""ssp.kubevirt.io/dict.architectures": "amd64,arm64,arm""#,
+            r#""error": "the registry responds with status 404 [..]"#,
+            r#""image": "registry.test:1/old:8","#,
+            r#""arm64": "listed, but not in the registry: mirror it""#,
+            r#""arm64": "listed, but its configuration says `amd64`""#,
+            r#""amd64": "a bootc image, which later versions of CDI do not import""#,
         ],
     );
 }
@@ -131,11 +129,16 @@ fn the_images_of_templates_are_printed() {
     let text = format!("{}\n---\n{machine}\n---\n{volume}\n", importing(&urls));
     let directory = scratch();
     std::fs::write(directory.join("hyperconverged.yaml"), text).unwrap();
-    compare_all(
-        &registry,
-        &directory,
-        &[("templates", "images -f hyperconverged.yaml")],
-    );
+    let lines = [
+        "registry.test:1/fedora:1  ✔      ✔      ✔",
+        "template `template-0` (hyperconverged.yaml:5)",
+        "template `template-1` (hyperconverged.yaml:5)",
+        r#"ssp.kubevirt.io/dict.architectures: "amd64,arm64,s390x""#,
+        "note: templates without a docker:// URL are not read: `template-3`",
+        "error: hyperconverged.yaml:5: template `template-2`: docker://NOT AN IMAGE: the URL is not a valid image reference",
+    ];
+    let words = "images -f hyperconverged.yaml";
+    shows_at(&registry, &directory, words, &lines).exits(2);
 }
 
 /// A credential helper of docker with this answer.
@@ -186,50 +189,39 @@ fn credentials_are_those_of_docker_and_podman() {
         let words = format!("images {host}/private/fedora:1 --sources-path {sources}");
         run_of(command, words.split(' '))
     };
-    let mut all = String::new();
-    for (name, file, is_read) in [
-        ("none", json!({}), false),
-        ("right", json!({"auths": {host: right}}), true),
-        ("wrong", json!({"auths": {host: wrong}}), false),
+    let no_credentials = "there are no credentials for it; to store them, run `podman login HOST`";
+    let replace = "are from DIR/config.json; to replace them, run `podman login HOST`";
+    let broken = "DIR/config.json cannot be used: the credential helper `docker-credential-broken` failed: the keyring is locked\\u{1b}[2J; ";
+    let helper_and_file = json!({"credHelpers": {host: "good"}, "auths": {host: wrong}});
+    let identity_token = json!({"auths": {host: {"identitytoken": "x"}}});
+    for (file, error) in [
+        (json!({}), no_credentials),
+        (json!({"auths": {host: right}}), ""),
+        (json!({"auths": {host: wrong}}), replace),
+        (helper_and_file, ""),
+        (json!({"credsStore": "good", "auths": {host: {}}}), ""),
+        (json!({"credsStore": "empty"}), no_credentials),
+        (json!({"credHelpers": {host: "broken"}}), broken),
+        (json!({"credsStore": "chatty"}), "response malformed\n"),
         (
-            "helper",
-            json!({"credHelpers": {host: "good"}, "auths": {host: wrong}}),
-            true,
+            json!({"credsStore": "of-nobody"}),
+            "helper cannot be started; ",
         ),
-        (
-            "store",
-            json!({"credsStore": "good", "auths": {host: {}}}),
-            true,
-        ),
-        ("empty_store", json!({"credsStore": "empty"}), false),
-        (
-            "broken_helper",
-            json!({"credHelpers": {host: "broken"}}),
-            false,
-        ),
-        ("chatty_helper", json!({"credsStore": "chatty"}), false),
-        ("no_helper", json!({"credsStore": "of-nobody"}), false),
-        (
-            "identity_token",
-            json!({"auths": {host: {"identitytoken": "x"}}}),
-            false,
-        ),
+        (identity_token, "identity tokens are not supported; "),
     ] {
         let file_of_docker = directory.join("config.json");
         std::fs::write(&file_of_docker, file.to_string()).unwrap();
         let run = read("DOCKER_CONFIG", &directory);
-        assert_eq!(run.code == 0, is_read, "{name}: {run:?}");
-        if !is_read {
-            all = all + name + "\n  " + &run.stderr;
-        }
+        assert_eq!(run.code == 0, error.is_empty(), "{file}: {run:?}");
+        let errors = run.stderr.replace(host, "HOST");
+        let errors = errors.replace(&*directory.display().to_string(), "DIR");
+        assert!(errors.contains(error), "{file}: {errors}");
         // Podman's file takes precedence over docker's.
         let file_of_podman = directory.join("auth.json");
         std::fs::rename(&file_of_docker, &file_of_podman).unwrap();
         let run = read("REGISTRY_AUTH_FILE", &file_of_podman);
-        assert_eq!(run.code == 0, is_read, "{name}: {run:?}");
+        assert_eq!(run.code == 0, error.is_empty(), "{file}: {run:?}");
     }
-    let all = all.replace(&*directory.display().to_string(), "DIR");
-    compare("images-credentials", &all.replace(host, "registry.test:1"));
 }
 
 /// The command reads the images of the templates before it calls the module.
@@ -280,28 +272,30 @@ fn the_annotation_is_compared_with_the_image() {
     let single = registry.push_single("amd64-only", Some("1"), "amd64", OCI);
     single.unwrap();
     registry.push_oci_index("all").unwrap();
-    let template = |name: &str, architectures: &str| {
-        format!(
-            "  - metadata: {{name: {name}, annotations: {{ssp.kubevirt.io/dict.architectures: \"{architectures}\"}}}}\n    spec: {{schedule: 0 */12 * * *, managedDataSource: {name}, template: {{spec: {{storage: {{resources: {{requests: {{storage: 10Gi}}}}}}, source: {{registry: {{url: \"docker://{}/{name}:1\"}}}}}}}}}}\n",
-            registry.host()
-        )
+    let template = |name: &str| {
+        let url = format!("docker://{}/{name}:1", registry.host());
+        template(name, Some("amd64,arm64"), &url)
     };
-    let text = format!(
-        "apiVersion: hco.kubevirt.io/v1beta1\nkind: HyperConverged\nmetadata: {{name: kubevirt-hyperconverged, namespace: kubevirt-hyperconverged}}\nspec:\n  featureGates: {{enableMultiArchBootImageImport: true}}\n  dataImportCronTemplates:\n{}{}",
-        template("all", "amd64,arm64"),
-        template("amd64-only", "amd64,arm64")
-    );
+    let text = manifest(&[template("all"), template("amd64-only")]);
     let directory = scratch();
     let file = directory.join("hyperconverged.yaml");
     std::fs::write(&file, &text).unwrap();
     let words = "-f hyperconverged.yaml --arch amd64=3,arm64=2";
     run_in(&directory, &format!("check {words}")).exits(0);
     let [check, fix] = ["check", "fix"].map(|it| format!("{it} {words} --images"));
-    let rows = [("compared-check", &*check), ("compared-fix", &fix)];
-    compare_all(&registry, &directory, &rows);
+    let lines = [
+        "all                         ✔ image has amd64  ✔ image has arm64",
+        "amd64-only                  ✔ image has amd64  ✘ not imported",
+        "✘ deny  image-architectures-mismatch",
+        "image has: imported, and the registry has the image for the architecture",
+        "1 object: 1 denial, 1 warning; 1 fixable: `hco-preflight fix` with the same files and nodes",
+    ];
+    shows_at(&registry, &directory, &check, &lines).exits(1);
+    let line = "note: hyperconverged.yaml:1: set the annotation to the architectures of the image";
+    shows_at(&registry, &directory, &fix, &[line]).exits(1);
     run_in(&directory, &format!("{fix} --write"));
     let fixed = std::fs::read_to_string(&file).unwrap();
-    assert!(fixed.ends_with(&template("amd64-only", "amd64")), "{fixed}");
+    assert!(fixed.contains(r#"dict.architectures":"amd64"}"#), "{fixed}");
     run_in(&directory, &check).exits(0);
 }
 
@@ -353,9 +347,13 @@ fn an_image_is_looked_up_in_its_mirror_first() {
     let images = ["fedora", "centos", "debian"];
     let images = images.map(|name| format!("{}/disks/{name}:1", source.host));
     let words = format!("images {} --mirror", images.join(" "));
-    let by_flag = run(&format!("{words} {}={}/quay", source.host, mirror.host));
-    let shown = shown("images", &by_flag).replace(&mirror.host, "MIRROR");
-    compare("images-mirror", &shown.replace(&source.host, "SOURCE"));
+    let mut by_flag = run(&format!("{words} {}={}/quay", source.host, mirror.host));
+    for text in [&mut by_flag.stdout, &mut by_flag.stderr] {
+        // The addresses differ from run to run.
+        *text = text.replace(&mirror.host, "MIRROR");
+        *text = text.replace(&source.host, "SOURCE");
+    }
+    reviewed("images", "images", &by_flag);
     let asked = source.paths();
     let fedora = "/v2/disks/fedora/manifests/1".to_owned();
     assert!(!asked.contains(&fedora), "the mirror has it: {asked:?}");

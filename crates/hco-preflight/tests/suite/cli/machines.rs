@@ -4,7 +4,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::objects::{answer, cluster, edited, object, refused};
-use super::{run, run_on, scratch, written};
+use super::{run, run_on, snapshot, written};
 use e2e_tests::ApiServer;
 
 #[test]
@@ -124,21 +124,12 @@ fn a_new_one_gets_what_the_cluster_gives_it() {
 /// A VirtualMachine whose placement contradicts its architecture. The manifest no longer has the nodeSelector.
 fn live() -> Value {
     let selector = json!({"kubernetes.io/arch": "amd64"});
-    let applied = edited(
-        &own(),
-        &json!({
-            "/metadata/namespace": "here",
-            "/spec/template/spec/nodeSelector": selector,
-        }),
-    );
+    let edits =
+        json!({"/metadata/namespace": "here", "/spec/template/spec/nodeSelector": selector});
+    let applied = edited(&own(), &edits);
     let last = json!({"kubectl.kubernetes.io/last-applied-configuration": applied.to_string()});
-    edited(
-        &applied,
-        &json!({
-            "/metadata/annotations": last,
-            "/spec/template/spec/architecture": "s390x",
-        }),
-    )
+    let edits = json!({"/metadata/annotations": last, "/spec/template/spec/architecture": "s390x"});
+    edited(&applied, &edits)
 }
 
 #[rstest]
@@ -146,30 +137,19 @@ fn live() -> Value {
 #[case::changed(Some(live()))]
 fn a_snapshot_gives_it_the_same(#[case] machine: Option<Value>) {
     let server = ApiServer::start(answers(machine.as_ref()));
-    let file = scratch().join("snapshot.json").display().to_string();
-    run_on(&server, &format!("snapshot --cluster -o {file}")).exits(0);
+    let file = snapshot(&server);
     let of_files = verdict(&server, &format!("-n here --from {file}"));
     let of_cluster = verdict(&server, "-n here --cluster");
-    for field in ["/virtualMachine/dataSource", "/findings", "/against"] {
-        assert_eq!(
-            of_files.pointer(field),
-            of_cluster.pointer(field),
-            "{field}"
-        );
-    }
+    assert_eq!(of_files["virtualMachine"], of_cluster["virtualMachine"]);
+    assert_eq!(of_files["findings"], of_cluster["findings"]);
     assert_eq!(rules(&of_files), ["vm-architecture-unavailable"]);
 }
 
 /// The same happens in the cluster, where the policy accepts such an update.
 #[test]
 fn one_that_stays_as_it_is_in_the_cluster_is_accepted() {
-    let live = edited(
-        &own(),
-        &json!({
-            "/metadata/namespace": "here",
-            "/spec/template/spec/architecture": "s390x",
-        }),
-    );
+    let edits = json!({"/metadata/namespace": "here", "/spec/template/spec/architecture": "s390x"});
+    let live = edited(&own(), &edits);
     let object = verdict(&ApiServer::start(answers(Some(&live))), "--cluster");
     assert_eq!(rules(&object), [""; 0]);
 }

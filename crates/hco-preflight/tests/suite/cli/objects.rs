@@ -59,6 +59,33 @@ pub(super) fn instance(name: &str, node: &str, architecture: Option<&str>) -> Va
     object("VirtualMachineInstance", name, fields)
 }
 
+/// A VM in this state, with a disk from this DataSource.
+pub(super) fn machine(source: &str, status: &str) -> Value {
+    let source = json!({"kind": "DataSource", "name": source, "namespace": GOLDEN});
+    let spec =
+        json!({"dataVolumeTemplates": [{"spec": {"sourceRef": source}}], "template": {"spec": {}}});
+    let metadata = json!({"uid": "0c4e", "resourceVersion": "1"});
+    let status = json!({"printableStatus": status});
+    let fields = json!({"metadata": metadata, "spec": spec, "status": status});
+    object("VirtualMachine", "default/vm", fields)
+}
+
+/// A template for this image.
+pub(super) fn template(name: &str, architectures: Option<&str>, url: &str) -> Value {
+    let annotations = architectures
+        .map(|architectures| json!({"ssp.kubevirt.io/dict.architectures": architectures}));
+    json!({
+        "metadata": {"name": name, "annotations": annotations},
+        "spec": {
+            "schedule": "0 */12 * * *", "managedDataSource": name,
+            "template": {"spec": {
+                "storage": {"resources": {"requests": {"storage": "10Gi"}}},
+                "source": {"registry": {"url": url}},
+            }},
+        },
+    })
+}
+
 /// A copy of an object with other values, by their pointers. `null` removes the value.
 pub(super) fn edited(object: &Value, edits: &Value) -> Value {
     let mut edited = object.clone();

@@ -4,9 +4,10 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::objects::{
-    GOLDEN, MACHINES, beside, cluster, copy, hyperconverged, instance, list, node, object, refused,
+    GOLDEN, MACHINES, beside, cluster, copy, edited, hyperconverged, instance, list, machine, node,
+    object, refused, template,
 };
-use super::{file, json_of, rows, run, run_on, scratch, text_of, unread, written};
+use super::{effects, file, json_of, rows, run, run_on, snapshot, text_of, unread, written};
 use e2e_tests::ApiServer;
 
 /// The page leaves out lines, at `…` or without a mark, and changes none.
@@ -38,8 +39,7 @@ fn a_snapshot_gives_the_same_plan_as_its_cluster() {
     let words = "--what-if arm64=2 -o json -q";
     let live = run_on(&server, &format!("plan --cluster {words}"));
     assert!(!live.stdout.is_empty(), "{live:?}");
-    let file = scratch().join("snapshot.json").display().to_string();
-    run_on(&server, &format!("snapshot --cluster -o {file}")).exits(0);
+    let file = snapshot(&server);
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains("secret-name") && text.contains("secret-name-disk"));
     assert!(!text.contains("hunter2"), "{text}");
@@ -76,22 +76,6 @@ fn what_may_not_be_listed_is_named_and_the_rest_is_planned() {
     assert_eq!(unread[0]["kind"], "VirtualMachine");
 }
 
-#[test]
-fn a_name_from_outside_cannot_draw_on_the_terminal() {
-    let hostile = [("{name: arm,", "{name: \"arm\\e[2J\\n::error::\",")];
-    let from = copy("plan-cluster.yaml", &hostile, &[]);
-    for format in ["text", "json", "markdown"] {
-        let words = format!("plan -f plan.yaml --from {from} --allow-unread -o {format}");
-        let plan = run(&words).exits(1);
-        // The output contains the name, without escape sequences for a terminal.
-        let text = plan.prints(&["[2J"]).stdout;
-        assert!(
-            !text.contains('\u{1b}') && !text.contains("\n::error::"),
-            "{text}"
-        );
-    }
-}
-
 /// The plan of a file with these objects, in JSON.
 fn plan_beside(objects: &[Value], words: &str) -> Value {
     json_of(&format!("plan --from {} {words}", beside(objects)))
@@ -105,86 +89,54 @@ fn text_beside(objects: &[Value], changes: &[(&str, &str)]) -> String {
 
 /// SSP does not create a DataImportCron for a common boot source with an uploaded disk. The disk has the name of the
 /// DataSource or, for the default architecture, the name without the suffix.
-#[test]
-fn an_uploaded_image_is_a_disk() {
-    for (claim, wanted) in [
-        (
-            Some("fedora-amd64"),
-            "created for the uploaded PersistentVolumeClaim",
-        ),
-        (
-            Some("fedora"),
-            "created for the uploaded PersistentVolumeClaim",
-        ),
-        (Some("fedora-42"), "imported from docker://"),
-        (None, "imported from docker://"),
-    ] {
-        let claims = claim.map(|name| {
-            object(
-                "PersistentVolumeClaim",
-                &format!("{GOLDEN}/{name}"),
-                json!({}),
-            )
-        });
-        let plan = text_beside(claims.as_slice(), &[("my-image", "fedora")]);
-        let row = plan.lines().find(|it| it.contains(" fedora-amd64 "));
-        assert!(
-            row.is_some_and(|row| row.contains(wanted)),
-            "{claim:?}: {plan}"
-        );
-    }
+#[rstest]
+#[case(&["fedora-amd64"], "created for the uploaded PersistentVolumeClaim")]
+#[case(&["fedora"], "created for the uploaded PersistentVolumeClaim")]
+#[case(&["fedora-42"], "imported from docker://")]
+#[case(&[], "imported from docker://")]
+fn an_uploaded_image_is_a_disk(#[case] claims: &[&str], #[case] wanted: &str) {
+    let claim = |name: &&str| {
+        object(
+            "PersistentVolumeClaim",
+            &format!("{GOLDEN}/{name}"),
+            json!({}),
+        )
+    };
+    let claims: Vec<Value> = claims.iter().map(claim).collect();
+    let plan = text_beside(&claims, &[("my-image", "fedora")]);
+    let row = plan.lines().find(|line| line.contains(" fedora-amd64 "));
+    assert!(row.is_some_and(|row| row.contains(wanted)), "{plan}");
 }
 
-fn machine(source: &str, status: &str) -> Value {
-    let source = json!({"kind": "DataSource", "name": source, "namespace": GOLDEN});
-    object(
-        "VirtualMachine",
-        "default/vm",
-        json!({
-            "metadata": {"uid": "0c4e", "resourceVersion": "1"},
-            "spec": {"dataVolumeTemplates": [{"spec": {"sourceRef": source}}], "template": {"spec": {}}},
-            "status": {"printableStatus": status},
-        }),
-    )
-}
-
-/// With `WaitForFirstConsumer`, the disk of a stopped VM is created when the VM first starts.
-#[test]
-fn an_existing_disk_stays() {
-    for (status, phase, effect) in [
-        ("Running", Some("WaitForFirstConsumer"), "disk-stays"),
-        ("Stopped", Some("Succeeded"), "disk-stays"),
-        (
-            "Stopped",
-            Some("WaitForFirstConsumer"),
-            "disk-source-replaced",
-        ),
-        // The volumes were not read.
-        ("Stopped", None, "disk-source-replaced"),
-        ("Provisioning", Some("Succeeded"), "disk-source-replaced"),
-    ] {
-        let labels = json!({"kubevirt.io/created-by": "0c4e"});
-        let volume = phase.map(|phase| {
-            let fields = json!({"metadata": {"labels": labels}, "status": {"phase": phase}});
-            object("DataVolume", "default/disk", fields)
-        });
-        let objects = [
-            vec![machine("my-image-amd64", status)],
-            Vec::from_iter(volume),
-        ];
-        let plan = plan_beside(&objects.concat(), "-f plan.yaml");
-        let machines = rows(&plan, "VirtualMachine");
-        assert_eq!(machines.len(), 1, "{plan:#}");
-        assert_eq!(
-            machines[0]["effect"], effect,
-            "{status}, {phase:?}: {plan:#}"
-        );
-    }
+/// With `WaitForFirstConsumer`, the disk of a stopped VM is created when the VM first starts. Without a phase, the volumes
+/// were not read.
+#[rstest]
+#[case("Running", Some("WaitForFirstConsumer"), "vm: disk-stays")]
+#[case("Stopped", Some("Succeeded"), "vm: disk-stays")]
+#[case("Stopped", Some("WaitForFirstConsumer"), "vm: disk-source-replaced")]
+#[case("Stopped", None, "vm: disk-source-replaced")]
+#[case("Provisioning", Some("Succeeded"), "vm: disk-source-replaced")]
+fn an_existing_disk_stays(#[case] status: &str, #[case] phase: Option<&str>, #[case] effect: &str) {
+    let labels = json!({"kubevirt.io/created-by": "0c4e"});
+    let volume = phase.map(|phase| {
+        let fields = json!({"metadata": {"labels": labels}, "status": {"phase": phase}});
+        object("DataVolume", "default/disk", fields)
+    });
+    let mut objects = vec![machine("my-image-amd64", status)];
+    objects.extend(volume);
+    let plan = plan_beside(&objects, "-f plan.yaml");
+    assert_eq!(effects(&plan, "VirtualMachine"), [effect], "{plan:#}");
 }
 
 /// KubeVirt reads the label of the VM's DataSource first, and then its default.
-#[test]
-fn a_virtual_machine_gets_the_architecture_of_its_data_source() {
+#[rstest]
+#[case("arm", true)]
+#[case("pointer", true)]
+#[case("other", false)]
+fn a_virtual_machine_gets_the_architecture_of_its_data_source(
+    #[case] source: &str,
+    #[case] is_lost: bool,
+) {
     let arm64 = json!({"template.kubevirt.io/architecture": "arm64"});
     let labelled = |name: &str, labels: Value, source: Value| {
         let fields = json!({"metadata": {"labels": labels}, "spec": {"source": source}});
@@ -192,53 +144,44 @@ fn a_virtual_machine_gets_the_architecture_of_its_data_source() {
     };
     let disk = json!({"pvc": {"name": "disk", "namespace": GOLDEN}});
     let pointer = json!({"dataSource": {"name": "arm", "namespace": GOLDEN}});
-    let mut objects = vec![
+    let objects = [
         labelled("arm", arm64, disk.clone()),
         labelled("other", json!({}), disk),
         labelled("pointer", json!({}), pointer),
-        Value::Null,
+        machine(source, "Running"),
     ];
-    for (source, is_lost) in [("arm", true), ("pointer", true), ("other", false)] {
-        objects[3] = machine(source, "Running");
-        let all = |version: &str| {
-            let words = format!("--what-if arm64=-1 {version}");
-            rows(&plan_beside(&objects, &words), "VirtualMachine")
-        };
-        let machines = all("");
-        assert_eq!(all("--hco-version 1.17"), machines);
-        if is_lost {
-            assert_eq!(machines[0]["effect"], "no-node", "{source}");
-            let detail = machines[0]["detail"].as_str().unwrap();
-            assert!(detail.contains("arm64"), "{detail}");
-            // The KubeVirt of HCO 1.16 does not read labels, so the VM gets the default.
-            let older = all("--hco-version 1.16");
-            assert_eq!(older[0]["effect"], "architecture-changes", "{source}");
-        } else {
-            assert_eq!(machines, [Value::Null; 0], "{source}");
-        }
+    // The KubeVirt of HCO 1.16 does not read labels, so the VM gets the default.
+    for (version, effect) in [
+        ("", "vm: no-node"),
+        ("--hco-version 1.17", "vm: no-node"),
+        ("--hco-version 1.16", "vm: architecture-changes"),
+    ] {
+        let plan = plan_beside(&objects, &format!("--what-if arm64=-1 {version}"));
+        let wanted: &[&str] = if is_lost { &[effect] } else { &[] };
+        assert_eq!(effects(&plan, "VirtualMachine"), wanted, "{plan:#}");
     }
 }
 
 /// Every update of a VM without an architecture sets one, including the update that stops the VM.
-#[test]
-fn a_running_virtual_machine_without_an_architecture_gets_another_one() {
-    for (architecture, wanted) in [
-        (
-            None,
-            "set its spec.template.spec.architecture to arm64, and shut it down: otherwise its arm64 disk is started on amd64\n",
-        ),
-        (
-            Some("arm64"),
-            "shut it down; it cannot start again unless the cluster has an arm64 node\n",
-        ),
-    ] {
-        let mut vm = machine("my-image-arm64", "Running");
-        vm["spec"]["template"]["spec"] = json!({"architecture": architecture});
-        let from = beside(&[vm, instance("default/vm", "node-7", Some("arm64"))]);
-        let plan = text_of(&format!("plan -q --what-if arm64=-1 --from {from}"));
-        assert!(plan.contains(wanted), "{plan}");
-        assert!(!plan.contains("KubeVirt would choose"), "{plan}");
-    }
+#[rstest]
+#[case(
+    None,
+    "set its spec.template.spec.architecture to arm64, and shut it down: otherwise its arm64 disk is started on amd64\n"
+)]
+#[case(
+    Some("arm64"),
+    "shut it down; it cannot start again unless the cluster has an arm64 node\n"
+)]
+fn a_running_virtual_machine_without_an_architecture_gets_another_one(
+    #[case] architecture: Option<&str>,
+    #[case] wanted: &str,
+) {
+    let mut vm = machine("my-image-arm64", "Running");
+    vm["spec"]["template"]["spec"] = json!({"architecture": architecture});
+    let from = beside(&[vm, instance("default/vm", "node-7", Some("arm64"))]);
+    let plan = text_of(&format!("plan -q --what-if arm64=-1 --from {from}"));
+    assert!(plan.contains(wanted), "{plan}");
+    assert!(!plan.contains("KubeVirt would choose"), "{plan}");
 }
 
 /// The placement already excludes its node, so it loses nothing more.
@@ -251,25 +194,21 @@ fn a_virtual_machine_on_an_excluded_node_is_said() {
         "      workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: amd64}}}\n";
     let placed = objects.replacen(gate, &format!("{placement}{gate}"), 1);
     let from = written("objects.yaml", placed);
-    let plan = json_of(&format!("plan --from {from}"));
-    let machine = &rows(&plan, "VirtualMachine")[0];
-    assert_eq!(machine["effect"], "already-orphaned", "{plan:#}");
-    let detail = machine["detail"].as_str().unwrap();
-    let start = "the placement already excludes its node node-7";
-    assert!(detail.starts_with(start), "{detail}");
-    let status = json_of(&format!("check --from {from}"));
-    let machine = &rows(&status, "VirtualMachine")[0];
-    assert_eq!(
-        (&machine["name"], &machine["effect"]),
-        (&json!("vm"), &json!("already-orphaned"))
-    );
+    for command in ["plan", "check"] {
+        let document = json_of(&format!("{command} --from {from}"));
+        assert_eq!(
+            effects(&document, "VirtualMachine"),
+            ["vm: already-orphaned"]
+        );
+        // No workload node has its architecture.
+        let then = "include the node in the placement again: no workload node is arm64, so once it is shut down, it does not start, or starts on another architecture than that of its disk";
+        let detail = rows(&document, "VirtualMachine")[0]["detail"].to_string();
+        assert!(detail.contains(then), "{detail}");
+    }
     let text = text_of(&format!("check -q --from {from}"));
     let row =
         "! default/vm: the placement excludes its node node-7: it runs there without virt-handler";
     assert!(text.contains(row), "{text}");
-    // No workload node has its architecture.
-    let then = "include the node in the placement again: no workload node is arm64, so once it is shut down, it does not start, or starts on another architecture than that of its disk";
-    assert!(text.contains(then) && detail.ends_with(then), "{text}");
 }
 
 /// The disk that the VM waits for may never exist.
@@ -280,40 +219,32 @@ fn a_virtual_machine_that_waits_for_a_disk_is_named() {
         let fields = json!({"spec": {"source": {}}, "status": {"conditions": conditions}});
         object("DataSource", &format!("images/{name}"), fields)
     };
-    let waits = |name: &str, sources: &[&str], status: &str| {
-        let sources = sources.iter().map(|source| {
-            let (namespace, name) = source.split_once('/').unwrap();
-            json!({"spec": {"sourceRef": {"kind": "DataSource", "name": name, "namespace": namespace}}})
+    let waits = |name: &str, (namespace, source): (&str, &str), status: &str| {
+        let source = json!({"kind": "DataSource", "name": source, "namespace": namespace});
+        let volume = json!({"spec": {"sourceRef": source}});
+        let edits = json!({
+            "/metadata/name": name, "/metadata/uid": name, "/spec/dataVolumeTemplates": [volume, volume],
         });
-        object(
-            "VirtualMachine",
-            &format!("default/{name}"),
-            json!({
-                "metadata": {"uid": name},
-                "spec": {"dataVolumeTemplates": sources.collect::<Vec<_>>()},
-                "status": {"printableStatus": status},
-            }),
-        )
+        edited(&machine("", status), &edits)
     };
-    let fedora = format!("{GOLDEN}/fedora");
     let from = beside(&[
         source("ready", "True"),
         source("unready", "False"),
-        waits("a", &["images/nowhere"], "Provisioning"),
-        waits("b", &["images/nowhere"], "Provisioning"),
-        waits("c", &["images/unready"], "WaitingForVolumeBinding"),
-        waits("d", &["images/ready"], "Provisioning"),
-        waits("e", &["images/nowhere"], "Running"),
-        waits("f", &[&fedora, &fedora], "Provisioning"),
+        waits("a", ("images", "nowhere"), "Provisioning"),
+        waits("b", ("images", "nowhere"), "Provisioning"),
+        waits("c", ("images", "unready"), "WaitingForVolumeBinding"),
+        waits("d", ("images", "ready"), "Provisioning"),
+        waits("e", ("images", "nowhere"), "Running"),
+        waits("f", (GOLDEN, "fedora"), "Provisioning"),
     ]);
     let text = text_of(&format!("check -q --from {from}"));
     let section = "\nvirtual machines\n  ✘ default/a, default/b: its disk is still to be created from images/nowhere, which does not exist; use another boot source\n  ✘ default/c: its disk is still to be created from images/unready, which is not ready\n  ✘ default/f: its disk is still to be created from kubevirt-os-images/fedora, which is not created yet\n\n";
     assert!(text.contains(section), "{text}");
     let status = json_of(&format!("check --from {from}"));
-    assert_eq!(
-        rows(&status, "VirtualMachine")[2]["effect"],
-        "waits-for-disk",
-        "{status:#}"
+    let effects = effects(&status, "VirtualMachine");
+    assert!(
+        effects.contains(&"c: waits-for-disk".to_owned()),
+        "{effects:?}"
     );
 }
 
@@ -361,10 +292,9 @@ fn a_node_selector_decides_where_a_virtual_machine_starts(
     #[case] details: &[&str],
 ) {
     let plan = plan_beside(&[machine], &format!("--what-if {what_if}"));
-    let machines = rows(&plan, "VirtualMachine");
-    let machines = machines.iter();
-    let lost = machines.filter(|it| !it["effect"].as_str().unwrap().starts_with("disk-"));
-    let lost: Vec<&str> = lost.map(|it| it["detail"].as_str().unwrap()).collect();
+    let mut lost = rows(&plan, "VirtualMachine");
+    lost.retain(|row| !row["effect"].as_str().unwrap().starts_with("disk-"));
+    let lost: Vec<&Value> = lost.iter().map(|row| &row["detail"]).collect();
     assert_eq!(lost, details, "{plan:#}");
 }
 
@@ -386,22 +316,24 @@ fn a_pinned_virtual_machine_can_run_nowhere_else(#[case] objects: &[Value], #[ca
     assert_eq!(plan.matches("nodeSelector requires").count(), 1, "{plan}");
 }
 
-#[test]
-fn sizes_are_written_in_units() {
-    for (volume, written, bytes, shown) in [
-        ("storage", "1500M", json!(1_500_000_000), "1 disk × 1.3 GiB"),
-        ("pvc", "2Ti", json!(2_u64 << 40), "1 disk × 2 TiB"),
-    ] {
-        let size = format!(
-            "{volume}: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: {written}}}}}}}"
-        );
-        let before = "storage: {resources: {requests: {storage: 30Gi}}}";
-        let file = copy("plan.yaml", &[(before, &size)], &[]);
-        let words = format!("plan -f {file} --from plan-objects.yaml");
-        let plan = json_of(&words);
-        assert_eq!(plan["storage"][0]["bytes"], bytes, "{plan:#}");
-        run(&format!("{words} -q")).prints(&[shown]);
-    }
+#[rstest]
+#[case("storage", "1500M", json!(1_500_000_000), "amd64: 1 disk × 1.3 GiB")]
+#[case("pvc", "2Ti", json!(2_u64 << 40), "amd64: 1 disk × 2 TiB")]
+fn sizes_are_written_in_units(
+    #[case] volume: &str,
+    #[case] written: &str,
+    #[case] bytes: Value,
+    #[case] shown: &str,
+) {
+    let size = format!(
+        "{volume}: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: {written}}}}}}}"
+    );
+    let before = "storage: {resources: {requests: {storage: 30Gi}}}";
+    let file = copy("plan.yaml", &[(before, &size)], &[]);
+    let words = format!("plan -f {file} --from plan-objects.yaml");
+    let plan = json_of(&words);
+    assert_eq!(plan["storage"][0]["bytes"], bytes, "{plan:#}");
+    run(&format!("{words} -q")).shows(&[shown]);
 }
 
 /// HCO's webhook completes a template when a user or an upgraded HCO sends the object.
@@ -417,32 +349,18 @@ fn a_stored_template_is_completed_when_it_is_sent(
     #[case] annotations: Value,
     #[case] is_again: bool,
 ) {
-    let spec = json!({
-        "managedDataSource": "mine",
-        "schedule": "0 0 * * 1",
-        "template": {"spec": {
-            "source": {"registry": {"url": "docker://quay.io/example/mine:1"}},
-            "storage": {"resources": {"requests": {"storage": "30Gi"}}},
-        }},
-    });
-    let from = written(
-        "objects.json",
-        list([
-            node("a", "amd64", "control-plane"),
-            node("b", "amd64", "worker"),
-            hyperconverged(json!({
-                "metadata": {"resourceVersion": "1", "annotations": annotations},
-                "spec": {"dataImportCronTemplates": [{"metadata": {"name": "mine"}, "spec": spec}]},
-                "status": {"versions": [{"name": "operator", "version": version}]},
-            })),
-            object(
-                "DataImportCron",
-                &format!("{GOLDEN}/mine"),
-                json!({"spec": spec}),
-            ),
-        ])
-        .to_string(),
-    );
+    let mine = template("mine", None, "docker://quay.io/example/mine:1");
+    let object = hyperconverged(json!({
+        "metadata": {"resourceVersion": "1", "annotations": annotations},
+        "spec": {"dataImportCronTemplates": [mine]},
+        "status": {"versions": [{"name": "operator", "version": version}]},
+    }));
+    let cron = json!({"spec": mine["spec"]});
+    let cron = super::objects::object("DataImportCron", &format!("{GOLDEN}/mine"), cron);
+    let nodes = [("a", "control-plane"), ("b", "worker")];
+    let [first, second] = nodes.map(|(name, role)| node(name, "amd64", role));
+    let from = list([first, second, object, cron]);
+    let from = written("objects.json", from.to_string());
     let plan = json_of(&format!("plan --from {from} {words}"));
     let again = plan["crons"]["recreated"].as_array().unwrap().iter();
     let again: Vec<&Value> = again.map(|cron| &cron["name"]).collect();
@@ -459,20 +377,19 @@ fn a_label_that_is_null_is_an_empty_string() {
     assert_eq!(one["nodes"], other["nodes"]);
 }
 
-#[test]
-fn a_node_that_cannot_be_read_is_named() {
-    for (value, field) in [
-        ("{architecture: 3}", "/status/nodeInfo/architecture"),
-        ("[]", "/status/nodeInfo"),
-    ] {
-        let value = format!("nodeInfo: {value}");
-        let edit = ("nodeInfo: {architecture: arm64}", &*value);
-        let from = copy("plan-cluster.yaml", &[edit], &[]);
-        let error = run(&format!("plan --from {from} --nodes nodes.yaml"));
-        let error = error.exits(2).stderr;
-        let named = format!("Node node-7 cannot be read: {field}: ");
-        assert!(error.contains(&named), "{error}");
-    }
+#[rstest]
+#[case("{architecture: 3}", "/status/nodeInfo/architecture")]
+#[case("[]", "/status/nodeInfo")]
+fn a_node_that_cannot_be_read_is_named(#[case] value: &str, #[case] field: &str) {
+    let edit = (
+        "nodeInfo: {architecture: arm64}",
+        &*format!("nodeInfo: {value}"),
+    );
+    let from = copy("plan-cluster.yaml", &[edit], &[]);
+    let error = run(&format!("plan --from {from} --nodes nodes.yaml"));
+    error
+        .exits(2)
+        .notes(&format!("Node node-7 cannot be read: {field}: "));
 }
 
 /// A plan for these versions says little, and must not say in green that nothing is lost.
@@ -485,7 +402,6 @@ fn a_node_that_cannot_be_read_is_named() {
 fn a_doubtful_version_is_in_the_headline(#[case] version: &str, #[case] doubt: &str) {
     let words = format!("plan --from plan-cluster.yaml --allow-unread --hco-version {version}");
     run(&words).exits(2);
-    let plan = json_of(&words);
-    let headline = plan["headline"].as_str().unwrap();
+    let headline = json_of(&words)["headline"].to_string();
     assert!(headline.contains(doubt), "{headline}");
 }

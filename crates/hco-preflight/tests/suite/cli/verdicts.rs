@@ -2,14 +2,16 @@
 
 use rstest::rstest;
 
-use super::transcripts::{compare, shown};
-use super::{Run, command, file, run, run_of, run_with, scratch, written};
+use super::{command, file, run, run_of, run_with, written};
 
 #[test]
 fn the_standard_input_is_a_manifest_like_any_other() {
     let words = "check -f - --arch amd64=3,arm64=2";
     let manifest = "kind: HyperConverged\napiVersion: hco.kubevirt.io/v1\n";
-    compare("other-stdin", &shown(words, &run_with(words, manifest)));
+    let place = "stdin:1 · hco.kubevirt.io/v1 · checked as a new object";
+    run_with(words, manifest)
+        .exits(1)
+        .shows(&["✘ denied  (without a name)", place]);
 }
 
 #[test]
@@ -53,7 +55,14 @@ fn prose_keeps_to_the_width_and_values_stay_whole() {
     let mut command = command();
     command.env("COLUMNS", "60");
     let run = run_of(command, words.split(' '));
-    compare("other-narrow", &shown(words, &run));
+    let run = run.shows(&[
+        "The import is off, but the workload nodes have 2",
+        "denied.yaml:8",
+        "kubectl patch hyperconvergeds.v1beta1.hco.kubevirt.io kubevirt-hyperconverged -n kubevirt-hyperconverged --type merge -p '{\"spec\":{\"featureGates\":{\"enableMultiArchBootImageImport\":true}}}'",
+    ]);
+    let wide = run.stdout.lines().filter(|line| line.chars().count() > 60);
+    // The command, and the legend.
+    assert_eq!(wide.count(), 3, "{run:?}");
 }
 
 /// `hco-preflight check … | head -1`.
@@ -68,45 +77,6 @@ fn a_reader_that_has_read_enough_changes_no_verdict() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(output.stderr, b"");
-}
-
-/// Other files of a repository, and a mounted `ConfigMap`, whose files exist three times.
-#[test]
-fn files_that_are_no_manifests_are_skipped() {
-    let root = scratch();
-    let write = |name: &str, text: &str| std::fs::write(root.join(name), text).unwrap();
-    std::fs::create_dir(root.join("..2026")).unwrap();
-    write("..2026/hco.yaml", &file("accepted.yaml"));
-    std::os::unix::fs::symlink("..2026", root.join("..data")).unwrap();
-    std::os::unix::fs::symlink("..data/hco.yaml", root.join("hco.yaml")).unwrap();
-    write("patch.yaml", "- {op: remove, path: /spec}");
-    std::fs::create_dir(root.join("templates")).unwrap();
-    write("Chart.yaml", "name: chart");
-    write("templates/a.yaml", "{{ include }}: [");
-    let path = root.display();
-    let check = || -> Run { run(&format!("check -R -f {path} --arch amd64=3")) };
-    let templates = "templates of Helm charts; to check them, pipe `helm template CHART` to -f -";
-    check()
-        .exits(0)
-        .prints(&["\n1 object: "])
-        .notes(&format!(
-            "note: skipped {templates}: {path}/templates/a.yaml\n"
-        ))
-        .notes(&format!(
-            "note: skipped documents that are not objects: {path}/patch.yaml:1\n"
-        ));
-    let deep = format!("a: {}{}", "[".repeat(101), "]".repeat(101));
-    for text in [
-        // A template that names the kind.
-        "kind: HyperConverged\n{{ include }}: [",
-        "a: [\n---\nkind: \"Hyper\\x43onverged\"\n",
-        "kind: \"Hyper\\x43onverged\"\n---\na: [\n",
-        "apiVersion: hco.kubevirt.io/v1\nkind: \"Hyper\\\n  Converged\" # {{ x }}\nspec: 1\n---\na: [\n",
-        &deep,
-    ] {
-        write("chart.yaml", text);
-        assert_eq!(check().code, 2, "{text}");
-    }
 }
 
 /// The API server sets the deletion timestamp, and only HCO writes the status.
