@@ -138,12 +138,6 @@ impl Policy {
         self.decoded("validate", payload, host)
     }
 
-    /// The findings of this project's policy. It takes the payload of [`Policy::validate`] and returns a report as
-    /// JSON.
-    pub fn report(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Vec<u8>, HostError> {
-        self.call("report", payload, host)
-    }
-
     /// Evaluates settings, given as JSON.
     pub fn validate_settings(&self, settings: &[u8]) -> Result<SettingsVerdict, HostError> {
         let host = failing("settings are valid whatever the cluster is");
@@ -161,7 +155,8 @@ impl Policy {
         answer.map_err(|error| HostError::Answer(operation.to_owned(), error))
     }
 
-    /// Calls any operation of the module, in a new instance.
+    /// Calls any operation of the module, in a new instance. `report` takes the payload of [`Policy::validate`], and
+    /// returns the findings of this project's policy as JSON.
     pub fn call(
         &self,
         operation: &str,

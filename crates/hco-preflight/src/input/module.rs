@@ -60,7 +60,7 @@ impl Module {
     }
 
     pub(crate) fn judge(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {
-        let answer = self.0.report(payload, host)?;
+        let answer = self.0.call("report", payload, host)?;
         let report = serde_json::from_slice(&answer).context(
             "the module's report cannot be read; --policy supports only builds of this policy",
         )?;

@@ -52,7 +52,7 @@ fn is_the_same(input: &[u8]) {
         status: input.status.clone(),
     });
     let report = engine::report(payload, &cluster);
-    let answer = POLICY.report(payload, Arc::clone(&host));
+    let answer = POLICY.call("report", payload, Arc::clone(&host));
     assert_eq!(
         String::from_utf8_lossy(&answer.expect("a report")),
         serde_json::to_string(&report).expect("a report is JSON")
