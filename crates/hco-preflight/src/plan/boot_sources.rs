@@ -597,7 +597,7 @@ fn sources_before(
                 let managing = crons.iter().filter(|(_, cron)| cron.source == key);
                 let before = SourceBefore {
                     points_to,
-                    owner: managing.clone().last().map(|(owner, _)| owner.clone()),
+                    owner: managing.clone().next_back().map(|(owner, _)| owner.clone()),
                     is_of_ssp: is_of_bundle(&key),
                     has_disk: true,
                     keeps_disk: managing.clone().any(|(_, cron)| cron.keeps_disks),

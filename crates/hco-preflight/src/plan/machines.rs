@@ -281,10 +281,10 @@ impl<'w> Sides<'w> {
             effects.push(row(&key, Effect::NoNode, &detail));
         }
         if new.rejects(after) && !old.rejects(before) {
-            let accepted = new.accepted.iter().flatten().copied();
+            let accepted: Vec<&str> = new.accepted.iter().flatten().copied().collect();
             let detail = format!(
                 "KubeVirt rejects its architecture {after} while the import is off, because virt-api runs on {}: from then on, it cannot be changed, and once stopped, it cannot start",
-                Vec::from_iter(accepted).join(", ")
+                accepted.join(", ")
             );
             effects.push(row(&key, Effect::RejectedByKubeVirt, &detail));
         }

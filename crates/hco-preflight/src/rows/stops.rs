@@ -14,15 +14,13 @@ use crate::terminal::{BOLD, RED};
 
 /// A row about an object of a template. Its path is the field of the template; `None` if the HyperConverged does not list
 /// the template.
-fn row(kind: &'static str, key: &str, cron: &Cron, path: Option<Foreign>) -> Row {
+fn row(kind: &'static str, key: &str, cron: &Cron, path: Option<&Foreign>) -> Row {
     let ((namespace, name), template) = (parts(key), &cron.template);
-    let at = path
-        .as_ref()
-        .map_or_else(String::new, |path| format!(", {path}"));
+    let at = path.map_or_else(String::new, |path| format!(", {path}"));
     let what = format!("{kind} {namespace}/{name}: template {template}{at}");
     Row::new(Effect::StopsSsp, kind, key, &what)
         .about("template", Some(template.raw()))
-        .about("path", path.as_deref())
+        .about("path", path.map(Foreign::raw))
 }
 
 /// The name of the template.
@@ -75,11 +73,11 @@ pub(crate) fn of(forecast: Option<&Forecast>, object: &Value) -> Vec<Row> {
     let mut stops: Vec<Row> = match forecast.stopped {
         None => Vec::new(),
         Some(Stopped::DataSource) => rejected_sources(forecast)
-            .map(|(key, cron, field)| row("DataSource", &key, cron, path(cron, field)))
+            .map(|(key, cron, field)| row("DataSource", &key, cron, path(cron, field).as_ref()))
             .collect(),
         Some(Stopped::DataImportCron) => crons
             .filter(|cron| cron.rejected.is_some())
-            .map(|cron| row(CRON, &cron.key(), cron, cron.rejected_path.clone()))
+            .map(|cron| row(CRON, &cron.key(), cron, cron.rejected_path.as_ref()))
             .collect(),
         Some(Stopped::SameName) => crons
             .filter(|cron| {
@@ -88,7 +86,14 @@ pub(crate) fn of(forecast: Option<&Forecast>, object: &Value) -> Vec<Row> {
                 };
                 forecast.crons.iter().filter(has_same_name).count() > 1
             })
-            .map(|cron| row(CRON, &cron.key(), cron, path(cron, ".metadata.name")))
+            .map(|cron| {
+                row(
+                    CRON,
+                    &cron.key(),
+                    cron,
+                    path(cron, ".metadata.name").as_ref(),
+                )
+            })
             .collect(),
     };
     stops.dedup();
