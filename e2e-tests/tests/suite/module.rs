@@ -168,7 +168,7 @@ fn difference(policy: &Policy, judged: &Judged<'_>) -> Option<String> {
         Ok(native) => native,
         Err(error) => return Some(error.to_string()),
     };
-    let report = match policy.report(&payload, host()) {
+    let report = match policy.call("report", &payload, host()) {
         Ok(report) => report,
         Err(error) => return Some(error.to_string()),
     };
