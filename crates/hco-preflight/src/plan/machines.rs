@@ -56,7 +56,7 @@ pub(crate) fn unfinished(situation: &Situation) -> Option<BTreeSet<&str>> {
     })
 }
 
-/// What decides the effects on a VM, before and after the change.
+/// The state before and after the change that determines the effects on a VM.
 struct Sides<'w> {
     situation: &'w Situation,
     unfinished: Option<BTreeSet<&'w str>>,
