@@ -88,7 +88,7 @@ fn row(alike: &[(&'static str, String, &Condition)], messages_of_ssp: &[&str]) -
     } else {
         Effect::Unhealthy
     };
-    let row = Row::new(effect, *kind, key, &detail)
+    let row = Row::new(effect, kind, key, &detail)
         .about("condition", Some(&condition.r#type))
         .about("reason", condition.reason.as_deref())
         .about("message", Some(message))
