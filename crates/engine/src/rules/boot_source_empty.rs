@@ -42,7 +42,8 @@ pub(crate) fn check<'f>(
             // With the retention policy `All`, CDI does not delete disks.
             let is_kept = |changes: &Changes| {
                 changes
-                    .kept_disks
+                    .disks
+                    .kept
                     .contains(&Key::new(Rc::clone(golden), name.as_str()))
             };
             if rejected.contains(&index)

@@ -58,13 +58,15 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     let retargeted: Vec<_> = sources
         .retargeted
         .iter()
-        .map(|source| json!({"name": source.key.to_string(), "from": source.from, "to": source.to}))
+        .map(
+            |source| json!({"name": source.name.to_string(), "from": source.from, "to": source.to}),
+        )
         .collect();
     let lags = lags(&changes, after);
     let columns = [
         ("crons", "created", names(&crons.created)),
         ("crons", "deleted", names(&crons.deleted)),
-        ("crons", "recreated", names(crons.recreated.keys())),
+        ("crons", "recreated", names(&crons.recreated)),
         ("dataSources", "created", names(&sources.created)),
         ("dataSources", "deleted", names(&sources.deleted)),
         ("dataSources", "retargeted", json!(retargeted)),
@@ -96,7 +98,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
 }
 
 /// Why disks differ in a row whose controllers took turns until no object changed: CDI had not begun all imports there.
-fn lags(changes: &Changes, after: &Forecast<'_>) -> Option<&'static str> {
+fn lags(changes: &Changes<Key>, after: &Forecast<'_>) -> Option<&'static str> {
     let created = &changes.crons.as_ref()?.created;
     let is_by_pod = |cron: &Cron| {
         let template = &after.templates[cron.template];

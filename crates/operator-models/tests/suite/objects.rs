@@ -160,10 +160,7 @@ fn a_cron_without_a_schedule_that_has_imported_nothing_has_no_disk() {
     let mut never = cron("golden-cron", &template("")["spec"], "", true);
     never["status"] = json!({});
     let changes = from(&[never], &[template("@daily")]);
-    assert_eq!(
-        names(changes.crons.unwrap().recreated.keys()),
-        ["golden-cron"]
-    );
+    assert_eq!(names(&changes.crons.unwrap().recreated), ["golden-cron"]);
     assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
     assert_eq!(changes.disks.imported.len(), 1);
 }
@@ -250,8 +247,7 @@ fn specs_are_compared_as_go_stores_them() {
         change(&mut spec);
         let there = cron("golden-cron", &spec, "golden-1", true);
         let changes = from(&[there], std::slice::from_ref(&template));
-        let recreated = changes.crons.unwrap().recreated;
-        let changed: Vec<_> = recreated.into_values().flatten().collect();
+        let changed = changes.crons.unwrap().changed_fields.concat();
         assert_eq!(changed, fields, "{spec}");
     }
 }
@@ -294,13 +290,13 @@ fn a_cron_of_another_platform_is_recreated() {
 }
 
 /// The changes in a cluster with these objects when its HyperConverged gets these templates.
-fn from(objects: &[Value], templates: &[Value]) -> Changes {
+fn from(objects: &[Value], templates: &[Value]) -> Changes<Key> {
     let texts = [texts(&[], |_| {}), texts(templates, |_| {})];
     between(&json!(objects), texts.each_ref())
 }
 
 /// The changes in a cluster with these objects from one HyperConverged to another.
-fn between(objects: &Value, texts: [&Texts; 2]) -> Changes {
+fn between(objects: &Value, texts: [&Texts; 2]) -> Changes<Key> {
     let [before, after] = texts.map(|texts| texts.cluster().unwrap());
     let (before, after) = (before.forecast().unwrap(), after.forecast().unwrap());
     let objects = objects.to_string();
