@@ -1,118 +1,16 @@
-//! Compares the checks of the API server and CDI for the `DataImportCron`s that SSP wants, in every row.
+//! The checks of the API server and CDI for `DataImportCron`s and DataSources: the words of their messages, with which
+//! the forecasts are compared, and forms that the rows do not contain.
 
 use kube_objects::json::{Json, Object};
 use operator_models::cdi::data_import_cron::schedule::Schedule;
 use operator_models::cdi::data_import_cron::{
-    DataImportCron, NeverRuns, Rejection, Spec, Verdict, examine_metadata, examine_names,
-    examine_spec,
+    NeverRuns, Rejection, Spec, Verdict, examine_metadata, examine_spec,
 };
 use operator_models::cdi::data_source;
-use serde_json::{Value, json};
-use test_data::Difference;
-
-use super::{corpus, string};
-
-/// The templates that HCO ships: the name, the managedDataSource, the image, and its size.
-///
-/// MIRRORS: hyperconverged-cluster-operator assets/dataImportCronTemplates/dataImportCronTemplates.yaml.
-const SHIPPED: [[&str; 4]; 3] = [
-    [
-        "centos-stream10-image-cron",
-        "centos-stream10",
-        "centos-stream:10",
-        "10Gi",
-    ],
-    [
-        "centos-stream9-image-cron",
-        "centos-stream9",
-        "centos-stream:9",
-        "10Gi",
-    ],
-    ["fedora-image-cron", "fedora", "fedora:latest", "5Gi"],
-];
-
-#[test]
-fn every_data_import_cron_becomes_what_cdi_makes_of_it() {
-    corpus("chain", &[], |row| {
-        let crons = row["expected"]["crons"].as_array().unwrap();
-        match crons.iter().find_map(|cron| difference(row, cron)) {
-            Some(difference) => Err(("crons", difference)),
-            None => Ok(None),
-        }
-    });
-}
-
-#[test]
-fn the_api_server_rejects_the_data_sources_that_it_rejects() {
-    corpus("chain", &[(NAMES_OF_CDI, 17)], data_sources_agree);
-}
-
-/// The API server rejects such a name, but the test program does not send these objects to one: the rows contain the
-/// objects as CDI creates them.
-const NAMES_OF_CDI: &str =
-    "in part: a DataSource of CDI with an invalid name, which the fake client of the rows accepts";
-
-fn data_sources_agree(row: &Value) -> Result<Option<&'static str>, Difference> {
-    let data_sources = row["expected"]["dataSources"].as_array().unwrap();
-    for data_source in data_sources.iter().filter(|one| one["by"] == "ssp") {
-        let name = string(&data_source["name"]);
-        let rejected = data_source::examine_names(name, data_source["cron"].as_str());
-        let agrees = match (rejected, data_source["refused"].as_str()) {
-            (None, None) => true,
-            (Some(rejection), Some(text)) => text.contains(words_of_data_source(rejection)),
-            _ => false,
-        };
-        if !agrees {
-            return Err(("dataSources", format!("{data_source} is not {rejected:?}")));
-        }
-    }
-    let mut of_cdi = data_sources.iter().filter(|one| one["by"] == "cdi");
-    let is_invalid = of_cdi.any(|one| {
-        data_source::examine_names(string(&one["name"]), one["cron"].as_str()).is_some()
-    });
-    Ok(is_invalid.then_some(NAMES_OF_CDI))
-}
-
-/// The difference for one `DataImportCron`.
-fn difference(row: &Value, cron: &Value) -> Option<String> {
-    let text = |column: &str| cron[column].as_str();
-    let template = template(&row["hco"], text("template").unwrap()).to_string();
-    let template = Object::root(Json::parse(template.as_bytes()).unwrap());
-    let mut spec = Spec::read(&template.object("spec")).unwrap();
-    spec.complete();
-    let metadata_rejected = examine_metadata(&template.object("metadata")).unwrap();
-    let verdict = examine_spec(&spec, metadata_rejected).unwrap();
-    let architecture = text("architecture").filter(|architecture| !architecture.is_empty());
-    let verdict = examine_names(
-        &DataImportCron {
-            name: text("name").unwrap(),
-            namespace: text("namespace").unwrap(),
-            managed_data_source: text("managedDataSource").unwrap(),
-            platform_architecture: architecture,
-            data_source_label: architecture.map(|_| spec.managed_data_source.as_str()),
-            spec: &spec,
-        },
-        &verdict,
-    );
-    let rejected_by = verdict.rejected.as_ref().map(rejecter);
-    // SSP creates no `DataImportCron` after a rejected DataSource. If two have the same name, it never becomes stable.
-    // In both cases, nothing polls.
-    let is_created = !["data-source", "same-name"].contains(&string(&row["expected"]["stopped"]))
-        && row["expected"]["sameName"] == json!([]);
-    let agrees = rejected_by == text("refusedBy")
-        && match (&verdict.rejected, text("refused")) {
-            (Some(rejection), Some(text)) => text.contains(words(rejection)),
-            (None, None) => true,
-            _ => false,
-        }
-        && (!is_created
-            || polling(&verdict) == text("polling")
-                && first_words(&verdict.never_runs, text("pollingRefused")));
-    (!agrees).then(|| format!("{cron} is not {verdict:?}"))
-}
+use serde_json::json;
 
 /// Whether the API server's message about a `CronJob` gives the same reasons in the same order.
-fn first_words(never_runs: &[NeverRuns], text: Option<&str>) -> bool {
+pub(super) fn has_reasons(never_runs: &[NeverRuns], text: Option<&str>) -> bool {
     let words = never_runs.iter().filter_map(|reason| match reason {
         NeverRuns::ScheduleEmpty => None,
         NeverRuns::TimeZone => Some("cannot use TZ or CRON_TZ in schedule"),
@@ -138,38 +36,8 @@ pub(super) fn polling(verdict: &Verdict) -> Option<&'static str> {
     verdict.rejected.is_none().then_some(polling)
 }
 
-/// The template with a name: from the object, completed with the template that HCO ships, or the one that HCO ships.
-fn template(hco: &Value, name: &str) -> Value {
-    let shipped = SHIPPED.iter().find(|[shipped, ..]| *shipped == name);
-    let shipped = shipped.map(|[_, managed, image, size]| {
-        json!({
-            "garbageCollect": "Outdated", "managedDataSource": managed, "schedule": "0 */12 * * *",
-            "template": {"spec": {
-                "source": {"registry": {"url": format!("docker://quay.io/containerdisks/{image}")}},
-                "storage": {"resources": {"requests": {"storage": size}}},
-            }},
-        })
-    });
-    let spec = &hco["spec"];
-    let lists = [
-        &spec["dataImportCronTemplates"],
-        &spec["workloadSources"]["dataImportCronTemplates"],
-    ];
-    let mut templates = lists.into_iter().filter_map(Value::as_array).flatten();
-    let Some(template) = templates.find(|template| template["metadata"]["name"] == name) else {
-        return json!({ "spec": shipped.unwrap() });
-    };
-    let mut template = template.clone();
-    if let Some(shipped) = shipped
-        && string(&template["spec"]["schedule"]).is_empty()
-    {
-        template["spec"]["schedule"] = shipped["schedule"].clone();
-    }
-    template
-}
-
 /// A text that only the message of this reason contains.
-fn words(rejection: &Rejection) -> &str {
+pub(super) fn words(rejection: &Rejection) -> &str {
     match rejection {
         Rejection::NameMissing => "metadata.name: Required value",
         Rejection::NameTooLongForObject => "must be no more than 253 characters",
@@ -217,7 +85,7 @@ fn words(rejection: &Rejection) -> &str {
 }
 
 /// The same for a `DataSource`.
-fn words_of_data_source(rejection: data_source::Rejection) -> &'static str {
+pub(super) fn words_of_data_source(rejection: data_source::Rejection) -> &'static str {
     match rejection {
         data_source::Rejection::NameMissing => "metadata.name: Required value",
         data_source::Rejection::NameTooLong => "must be no more than 253 characters",

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use test_data::Difference;
 
 use super::cluster::{Cluster, Texts};
-use super::data_import_crons::{polling, rejecter};
+use super::data_import_crons::{has_reasons, polling, rejecter, words, words_of_data_source};
 use super::{PATCH, TYPE, corpus, string, strings, unreadable};
 
 #[test]
@@ -103,6 +103,43 @@ fn compare_forecast(forecast: &Forecast<'_>, expected: &Value) -> Result<(), Dif
         };
         if sorted(&ours) != sorted(&theirs) {
             return Err((column, describe(&ours, &theirs)));
+        }
+    }
+    compare_messages(forecast, expected)
+}
+
+/// Compares the reasons why objects are rejected, or why nothing polls, with the messages of the API server and CDI.
+fn compare_messages(forecast: &Forecast<'_>, expected: &Value) -> Result<(), Difference> {
+    let find = |column: &str, is_same: &dyn Fn(&Value) -> bool| {
+        let mut rows = expected[column].as_array().unwrap().iter();
+        rows.find(|row| is_same(row)).unwrap()
+    };
+    for cron in &forecast.crons {
+        let template = forecast.templates[cron.template].name;
+        let row = find("crons", &|row| {
+            row["name"] == *cron.key.name && row["template"] == template
+        });
+        let refused = string(&row["refused"]);
+        let is_explained = cron
+            .rejected()
+            .is_none_or(|rejection| refused.contains(words(rejection)));
+        let never_runs = &cron.verdict.never_runs;
+        let is_polling_known = !row["polling"].is_null();
+        if !is_explained
+            || is_polling_known && !has_reasons(never_runs, row["pollingRefused"].as_str())
+        {
+            return Err(("crons", format!("{row} is not {:?}", cron.verdict)));
+        }
+    }
+    for (key, source) in forecast.of_templates() {
+        let row = find("dataSources", &|row| {
+            row["name"] == *key.name && row["namespace"] == *key.namespace
+        });
+        let refused = string(&row["refused"]);
+        if let Some(rejection) = source.rejected
+            && !refused.contains(words_of_data_source(rejection))
+        {
+            return Err(("dataSources", format!("{row} is not {rejection:?}")));
         }
     }
     Ok(())
