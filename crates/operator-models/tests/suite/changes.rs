@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 
 use operator_models::forecast::{Changes, Cron, Disk, Forecast, State, changes};
-use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 use test_data::Difference;
 
 use super::cluster::Texts;
 use super::data_import_crons::polling;
 use super::forecast;
-use super::{PATCH, TYPE, corpus, strings, unreadable};
+use super::{PATCH, TYPE, corpus, keys, strings, unreadable};
 
 const NODE_PULL: &str = "a new cron with node pull, for which CDI first runs a pod";
 const UNUSED: &str = "a new cron imports for a DataSource that it may not change";
@@ -64,17 +63,17 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         .collect();
     let lags = lags(&changes, after);
     let columns = [
-        ("crons", "created", names(&crons.created)),
-        ("crons", "deleted", names(&crons.deleted)),
-        ("crons", "recreated", names(&crons.recreated)),
-        ("dataSources", "created", names(&sources.created)),
-        ("dataSources", "deleted", names(&sources.deleted)),
+        ("crons", "created", keys(&crons.created)),
+        ("crons", "deleted", keys(&crons.deleted)),
+        ("crons", "recreated", keys(&crons.recreated)),
+        ("dataSources", "created", keys(&sources.created)),
+        ("dataSources", "deleted", keys(&sources.deleted)),
         ("dataSources", "retargeted", json!(retargeted)),
         ("images", "deleted", disks(&changes.disks.deleted)),
         ("images", "imported", disks(&changes.disks.imported)),
         ("images", "leftover", disks(&changes.disks.leftover)),
-        ("emptyMeanwhile", "", names(&changes.empty_meanwhile)),
-        ("lostImage", "", names(&changes.lost_image)),
+        ("emptyMeanwhile", "", keys(&changes.empty_meanwhile)),
+        ("lostImage", "", keys(&changes.lost_image)),
     ];
     for (column, set, ours) in columns {
         if lags.is_some() && column != "crons" && !["created", "deleted"].contains(&set) {
@@ -118,18 +117,8 @@ fn lags(changes: &Changes<Key>, after: &Forecast<'_>) -> Option<&'static str> {
     (!are_used).then_some(UNUSED)
 }
 
-fn names<'a>(keys: impl IntoIterator<Item = &'a Key>) -> Value {
-    let names = keys.into_iter().map(ToString::to_string);
-    json!(names.collect::<Vec<_>>())
-}
-
 fn disks(disks: &BTreeSet<Disk>) -> Value {
-    json!(
-        disks
-            .iter()
-            .map(|disk| disk.data_source.to_string())
-            .collect::<Vec<_>>()
-    )
+    keys(disks.iter().map(|disk| &disk.data_source))
 }
 
 fn without_digests(disks: &Value) -> Value {

@@ -25,7 +25,8 @@ mod templates;
 #[cfg(not(target_arch = "wasm32"))]
 mod virtual_machines;
 
-use serde_json::Value;
+use operator_models::ssp::data_sources::Key;
+use serde_json::{Value, json};
 use test_data::Difference;
 
 /// Classes of rows that are left out.
@@ -50,6 +51,13 @@ fn unreadable(row: &Value, columns: &[&str]) -> Result<Option<&'static str>, Dif
         return Err(("schemaError", "the object cannot be read".to_owned()));
     }
     Ok(Some(TYPE))
+}
+
+/// The namespaces and names of objects.
+#[cfg(not(target_arch = "wasm32"))]
+fn keys<'a>(keys: impl IntoIterator<Item = &'a Key>) -> Value {
+    let names = keys.into_iter().map(ToString::to_string);
+    json!(names.collect::<Vec<_>>())
 }
 
 #[cfg(not(target_arch = "wasm32"))]

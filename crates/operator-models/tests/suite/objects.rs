@@ -74,7 +74,7 @@ fn an_uploaded_disk_without_a_suffix_is_for_the_default_architecture() {
         let claim = json!({"pvc": {"name": name, "namespace": "kubevirt-os-images"}});
         source("fedora-amd64", &claim, None)
     };
-    let (before, after) = (texts(&[], import), texts(&[annotated()], import));
+    let (before, after) = (texts(&[], true), texts(&[annotated()], true));
     let imported = &["golden-cron-amd64"][..];
     for (objects, imported) in [
         (json!([nothing, uploaded]), &[][..]),
@@ -136,8 +136,8 @@ fn a_data_source_is_deleted_if_its_new_cron_is_never_created() {
         (vec![renamed, nameless], Some(Stopped::DataSource), lost),
     ] {
         let texts = [
-            texts(std::slice::from_ref(&annotated), import),
-            texts(&after, import),
+            texts(std::slice::from_ref(&annotated), true),
+            texts(&after, true),
         ];
         let [before, after] = texts.each_ref().map(|texts| texts.cluster().unwrap());
         let (before, after) = (before.forecast().unwrap(), after.forecast().unwrap());
@@ -277,12 +277,7 @@ fn a_cron_of_another_platform_is_recreated() {
         let suffix = if has_suffix { "-amd64" } else { "" };
         spec["managedDataSource"] = json!(format!("fedora{suffix}"));
         let cron = cron(&format!("golden-cron{suffix}"), &spec, "golden-1", true);
-        let edit = |hco: &mut Value| {
-            if has_suffix {
-                import(hco);
-            }
-        };
-        let texts = [texts(&[], edit), texts(&[template], edit)];
+        let texts = [texts(&[], has_suffix), texts(&[template], has_suffix)];
         let changes = between(&json!([cron]), texts.each_ref());
         let recreated = changes.crons.unwrap().recreated;
         assert_eq!(recreated.is_empty(), is_same, "{of_template} {there}");
@@ -291,7 +286,7 @@ fn a_cron_of_another_platform_is_recreated() {
 
 /// The changes in a cluster with these objects when its HyperConverged gets these templates.
 fn from(objects: &[Value], templates: &[Value]) -> Changes<Key> {
-    let texts = [texts(&[], |_| {}), texts(templates, |_| {})];
+    let texts = [&[], templates].map(|templates| texts(templates, false));
     between(&json!(objects), texts.each_ref())
 }
 
@@ -305,16 +300,19 @@ fn between(objects: &Value, texts: [&Texts; 2]) -> Changes<Key> {
     changes(&State::new(&before).with(&objects), &after)
 }
 
-fn texts(templates: &[Value], edit: impl Fn(&mut Value)) -> Texts {
-    let mut hco = json!({
+fn texts(templates: &[Value], import: bool) -> Texts {
+    let gate = json!({"name": "enableMultiArchBootImageImport"});
+    let hco = json!({
         "apiVersion": "hco.kubevirt.io/v1",
         "metadata": {"name": "hco", "namespace": "kubevirt-hyperconverged"},
-        "spec": {"workloadSources": {
-            "enableCommonBootImageImport": false,
-            "dataImportCronTemplates": templates,
-        }},
+        "spec": {
+            "featureGates": vec![gate; usize::from(import)],
+            "workloadSources": {
+                "enableCommonBootImageImport": false,
+                "dataImportCronTemplates": templates,
+            },
+        },
     });
-    edit(&mut hco);
     let labels =
         json!({"node-role.kubernetes.io/worker": "", "node-role.kubernetes.io/master": ""});
     let node = json!({
@@ -322,10 +320,6 @@ fn texts(templates: &[Value], edit: impl Fn(&mut Value)) -> Texts {
         "status": {"nodeInfo": {"architecture": "amd64"}},
     });
     Texts::new(&hco, &json!([node]))
-}
-
-fn import(hco: &mut Value) {
-    hco["spec"]["featureGates"] = json!([{"name": "enableMultiArchBootImageImport"}]);
 }
 
 /// A template for `fedora`, for which SSP has VM templates.

@@ -209,13 +209,16 @@ fn old_versions_of_kubevirt_differ() {
     assert_eq!(kubevirt.shipped_preference(&rhel), None);
 }
 
+fn only(items: &[Value]) -> KubeVirt {
+    let list = json!({ "items": items }).to_string();
+    KubeVirt::only(Json::parse(list.as_bytes()).unwrap()).unwrap()
+}
+
 #[test]
 fn several_kubevirts_are_not_read() {
     let of = |count: usize| {
         let items = vec![json!({"status": {"defaultArchitecture": "arm64"}}); count];
-        let list = json!({"items": items}).to_string();
-        let kubevirt = KubeVirt::only(Json::parse(list.as_bytes()).unwrap()).unwrap();
-        kubevirt.default_architecture
+        only(&items).default_architecture
     };
     assert_eq!([of(0), of(1), of(2)], ["", "arm64", ""]);
 }
@@ -285,9 +288,7 @@ fn a_machine_type_is_allowed_for_its_architecture() {
         (&for_all, "arm64", "pc", true),
     ] {
         let kubevirt = json!({"spec": {"configuration": configuration}});
-        let list = json!({"items": [kubevirt]}).to_string();
-        let kubevirt = KubeVirt::only(Json::parse(list.as_bytes()).unwrap()).unwrap();
-        let allowed = kubevirt.allows_machine_type(architecture, machine_type);
+        let allowed = only(&[kubevirt]).allows_machine_type(architecture, machine_type);
         assert_eq!(
             allowed, wanted,
             "{architecture} {machine_type} {configuration}"
