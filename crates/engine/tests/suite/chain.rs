@@ -21,7 +21,7 @@ use engine::Report;
 use serde_json::{Value, json};
 use test_data::Difference;
 
-use super::{payload, request};
+use super::{fired, payload, request, string};
 
 const GOLDEN: &str = "kubevirt-os-images";
 const OF_TEMPLATES: [&str; 5] = [
@@ -320,18 +320,6 @@ fn lags(row: &Value) -> bool {
     })
 }
 
-fn fired<'r>(report: &'r Report, rule: &str) -> BTreeSet<&'r str> {
-    let findings = report.findings.iter();
-    findings
-        .filter(|finding| finding.rule == rule)
-        .map(|finding| finding.template.as_deref().unwrap_or_default())
-        .collect()
-}
-
 fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn string(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }

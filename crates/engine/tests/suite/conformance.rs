@@ -5,13 +5,13 @@
 use std::collections::BTreeSet;
 
 use e2e_tests::FakeCluster;
-use engine::{Outcome, Report};
+use engine::Report;
 use serde_json::{Value, json};
 use test_data::Difference;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::create;
+use super::{create, fired, rules, string};
 
 /// DIVERGES: names that differ only by letter case overwrite each other in HCO's metrics, whose labels are folded. The
 /// alerts in these rows therefore do not show HCO's real behavior.
@@ -81,38 +81,22 @@ pub(super) fn compare(row: &Value, settings: &Value) -> Result<Option<&'static s
 
     let expected = &row["expected"];
     let is_set = |column: &str| !expected[column].is_null();
-    let fires = |rule: &str| fires(&report, rule);
-    let mutator = expected["mutatorDenied"].as_str().unwrap_or_default();
+    let fires = |rule: &str| rules(&report).contains(&rule);
+    let is_error = |column: &str| match column {
+        "webhookDictError" => is_set(column) || is_set("panic"),
+        "mutatorDenied" => string(&expected[column]).contains("enableMultiArchBootImageImport"),
+        _ => is_set(column),
+    };
     // An error hides the columns of later stages, so it implies our rule, but our rule does not imply the error.
     let errors = [
-        (
-            "webhookAffinityError",
-            is_set("webhookAffinityError"),
-            "placement-invalid",
-        ),
-        (
-            if is_set("panic") {
-                "panic"
-            } else {
-                "webhookDictError"
-            },
-            is_set("webhookDictError") || is_set("panic"),
-            "template-invalid",
-        ),
-        ("dictError", is_set("dictError"), "template-duplicated"),
-        (
-            "conversionError",
-            is_set("conversionError"),
-            "v1-only-fields-unreadable",
-        ),
-        (
-            "mutatorDenied",
-            mutator.contains("enableMultiArchBootImageImport"),
-            "import-contradiction",
-        ),
+        ("webhookAffinityError", "placement-invalid"),
+        ("webhookDictError", "template-invalid"),
+        ("dictError", "template-duplicated"),
+        ("conversionError", "v1-only-fields-unreadable"),
+        ("mutatorDenied", "import-contradiction"),
     ];
-    for (column, error, rule) in errors {
-        if error && !fires(rule) {
+    for (column, rule) in errors {
+        if is_error(column) && !fires(rule) {
             let fact = format!("{rule} is silent, HCO: {}", expected[column]);
             return Err((column, fact));
         }
@@ -123,12 +107,12 @@ pub(super) fn compare(row: &Value, settings: &Value) -> Result<Option<&'static s
     if failed {
         return Ok(None);
     }
-    for (column, error, rule) in errors {
+    for (column, rule) in errors {
         if fires(rule) && expected.get(column).is_none() {
             // Whether HCO reports the error is not known; if it does, it computes nothing else.
             return Ok(None);
         }
-        if !error && fires(rule) {
+        if !is_error(column) && fires(rule) {
             return Err((column, format!("{rule} fires, HCO reports no error")));
         }
     }
@@ -196,40 +180,25 @@ fn compare_decisions(row: &Value, report: &Report) -> Result<(), Difference> {
 
 /// Compares the alerts by the names of their templates.
 fn compare_alerts(expected: &Value, report: &Report) -> Result<(), Difference> {
-    let fired = |rule: &str| -> BTreeSet<&str> {
-        let findings = report.findings.iter();
-        findings
-            .filter(|finding| finding.rule == rule)
-            .inspect(|finding| assert_eq!(finding.level, Outcome::Deny))
-            .map(|finding| finding.template.as_deref().unwrap_or_default())
-            .collect()
-    };
+    let fires = |rule: &str| rules(report).contains(&rule);
     let alerts = &expected["alerts"];
     let disabled = alerts["HCOMultiArchGoldenImagesDisabled"] == true;
-    if disabled != fires(report, "multi-arch-import-disabled") {
+    if disabled != fires("multi-arch-import-disabled") {
         let fact = format!("HCO: {disabled}, engine: {}", !disabled);
-        return Err(("alerts.HCOMultiArchGoldenImagesDisabled", fact));
+        return Err(("HCOMultiArchGoldenImagesDisabled", fact));
     }
-    for (column, alert, rule) in [
-        (
-            "alerts.HCOGoldenImageWithNoArchitectureAnnotation",
-            &alerts["HCOGoldenImageWithNoArchitectureAnnotation"],
-            "architectures-missing",
-        ),
-        (
-            "alerts.HCOGoldenImageWithNoSupportedArchitecture",
-            &alerts["HCOGoldenImageWithNoSupportedArchitecture"],
-            "architectures-unsupported",
-        ),
+    let missing = "HCOGoldenImageWithNoArchitectureAnnotation";
+    let unsupported = "HCOGoldenImageWithNoSupportedArchitecture";
+    for (alert, rule) in [
+        (missing, "architectures-missing"),
+        (unsupported, "architectures-unsupported"),
     ] {
-        let theirs: BTreeSet<&str> = strings(alert).collect();
-        let ours = fired(rule);
+        let theirs: BTreeSet<&str> = strings(&alerts[alert]).collect();
+        let ours = fired(report, rule);
         // The planned divergence: without workload architectures, one rule replaces the comparison with them.
-        let is_replaced = rule == "architectures-unsupported"
-            && ours.is_empty()
-            && fires(report, "no-workload-nodes");
+        let is_replaced = alert == unsupported && ours.is_empty() && fires("no-workload-nodes");
         if theirs != ours && !is_replaced {
-            return Err((column, format!("HCO: {theirs:?}, engine: {ours:?}")));
+            return Err((alert, format!("HCO: {theirs:?}, engine: {ours:?}")));
         }
     }
     Ok(())
@@ -253,12 +222,8 @@ fn compare_partial(expected: &Value, report: &Report) -> Result<(), Difference> 
         })
         .filter_map(|dict| dict["name"].as_str())
         .collect();
-    let findings = report.findings.iter();
-    let ours: BTreeSet<&str> = findings
-        .filter(|finding| finding.rule == "architectures-partial")
-        .filter_map(|finding| finding.template.as_deref())
-        .filter(|name| names.contains(name))
-        .collect();
+    let mut ours = fired(report, "architectures-partial");
+    ours.retain(|name| names.contains(name));
     if partial == ours {
         return Ok(());
     }
@@ -269,8 +234,4 @@ fn compare_partial(expected: &Value, report: &Report) -> Result<(), Difference> 
 fn strings(value: &Value) -> impl Iterator<Item = &str> {
     let values = value.as_array().into_iter().flatten();
     values.filter_map(Value::as_str)
-}
-
-fn fires(report: &Report, rule: &str) -> bool {
-    report.findings.iter().any(|finding| finding.rule == rule)
 }

@@ -7,6 +7,8 @@ use e2e_tests::properties::{placements, policy};
 use e2e_tests::{Case, Judged, cases};
 use serde_json::{Value, json};
 
+use super::request;
+
 macro_rules! replays {
     ($($module:ident::$name:ident)*) => {$(
         #[test]
@@ -45,11 +47,7 @@ fn seeds() {
     // A few of each, because they are alike and long.
     let samples = || {
         let created = test_data::rows("hco").step_by(25).map(|row| {
-            let (_, version) = row["hco"]["apiVersion"].as_str().unwrap().split_once('/').unwrap();
-            let request = json!({
-                "kind": {"group": "hco.kubevirt.io", "version": version, "kind": "HyperConverged"},
-                "operation": "CREATE", "object": row["hco"],
-            });
+            let request = request(&row["hco"], None);
             json!({"payload": {"request": request, "settings": {}}, "nodes": {"items": row["nodes"]}})
         });
         let updated = test_data::rows("update")

@@ -41,6 +41,8 @@ mod versions;
 #[cfg(not(target_arch = "wasm32"))]
 mod wording;
 
+use std::collections::BTreeSet;
+
 use e2e_tests::FakeCluster;
 use engine::Report;
 use serde_json::{Value, json};
@@ -127,4 +129,17 @@ fn node(role: &str, architecture: &str) -> Value {
 fn rules(report: &Report) -> Vec<&str> {
     let findings = report.findings.iter();
     findings.map(|finding| &*finding.rule).collect()
+}
+
+/// The names of the templates with a finding of a rule.
+fn fired<'r>(report: &'r Report, rule: &str) -> BTreeSet<&'r str> {
+    let findings = report.findings.iter();
+    findings
+        .filter(|finding| finding.rule == rule)
+        .map(|finding| finding.template.as_deref().unwrap_or_default())
+        .collect()
+}
+
+fn string(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }

@@ -80,15 +80,6 @@ fn a_subresource_is_accepted_however_its_key_is_written() {
 }
 
 #[test]
-fn settings_that_are_not_json_are_rejected_with_the_reason() {
-    let error = engine::validate_settings(b"{").unwrap_err();
-    assert!(
-        error.starts_with("the settings are not valid JSON: "),
-        "{error}"
-    );
-}
-
-#[test]
 fn existing_problems_of_a_rule_are_one_warning() {
     for (count, words) in [
         (1, "Existing problem"),

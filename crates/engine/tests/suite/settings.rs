@@ -92,6 +92,7 @@ fn a_value_of_another_form_is_a_problem() {
         let repair = format!(r#"{{"repair":{{"multi-arch-import-disabled":{repair}}}}}"#);
         assert_eq!(problems(&repair), message);
     }
+    assert!(problems("{").starts_with("the settings are not valid JSON: "));
     let keys: Vec<String> = (0..23).map(|key| format!(r#""x{key}":1"#)).collect();
     let message = problems(&format!("{{{}}}", keys.join(",")));
     assert_eq!(message.lines().count(), 22);

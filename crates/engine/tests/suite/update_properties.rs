@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::node;
+use super::updates;
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000, ..ProptestConfig::default() })]
@@ -66,11 +66,7 @@ fn updates_of_the_corpus() {
         let world = World {
             api: request["kind"]["version"].as_str().unwrap().to_owned(),
             hco: 20,
-            nodes: vec![
-                node("control-plane", "amd64"),
-                node("worker", "amd64"),
-                node("worker", "arm64"),
-            ],
+            nodes: updates::nodes().into(),
             status,
             has_node_info: node_info.is_some(),
         };

@@ -9,7 +9,7 @@ use test_data::Difference;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::{node, payload};
+use super::{node, payload, rules, string};
 
 #[test]
 fn the_corpus_agrees_with_the_webhooks_of_hco() {
@@ -71,12 +71,20 @@ enum Position {
 }
 
 fn judge(request: &Value, settings: &Value) -> Report {
-    let cluster = FakeCluster::with_nodes([
-        node("control-plane", "amd64"),
-        node("worker", "amd64"),
-        node("worker", "arm64"),
-    ]);
-    engine::evaluate(&payload(request, settings), &cluster)
+    engine::evaluate(
+        &payload(request, settings),
+        &FakeCluster::with_nodes(nodes()),
+    )
+}
+
+/// The nodes of the rows.
+pub(super) fn nodes() -> [Value; 3] {
+    [
+        ("control-plane", "amd64"),
+        ("worker", "amd64"),
+        ("worker", "arm64"),
+    ]
+    .map(|(role, architecture)| node(role, architecture))
 }
 
 fn compare_at(
@@ -100,9 +108,9 @@ fn compare_at(
     let Some(import) = report.audit_annotations.get("multi-arch-import") else {
         return Ok(());
     };
-    let fires = |rule: &str| report.findings.iter().any(|finding| finding.rule == rule);
+    let fires = |rule: &str| rules(&report).contains(&rule);
 
-    let mutator = hco["mutator"]["message"].as_str().unwrap_or_default();
+    let mutator = string(&hco["mutator"]["message"]);
     let is_denied = hco["mutator"]["allowed"] == false;
     let contradicts = is_denied && mutator.contains("enableMultiArchBootImageImport");
     let is_denied_for_something_else = is_denied && !contradicts;
@@ -114,7 +122,7 @@ fn compare_at(
         let fact = format!("{position:?}: HCO: contradiction {contradicts}, {mutator:?}");
         return Err(("hco.mutator", fact));
     }
-    let validator = hco["validator"]["message"].as_str().unwrap_or_default();
+    let validator = string(&hco["validator"]["message"]);
     for (error, rule) in [
         ("node placement affinity", "placement-invalid"),
         (
@@ -155,8 +163,7 @@ fn compare_at(
 fn gates(request: &Value) -> usize {
     let gates = request["object"]["spec"]["featureGates"].as_array();
     let listed = gates.into_iter().flatten().filter(|gate| {
-        let name = gate["name"].as_str().unwrap_or_default();
-        name.eq_ignore_ascii_case("enableMultiArchBootImageImport")
+        string(&gate["name"]).eq_ignore_ascii_case("enableMultiArchBootImageImport")
     });
     listed.count()
 }
