@@ -126,18 +126,6 @@ fn the_word_of_two_templates_is_the_worse_outcome() {
     }
 }
 
-#[test]
-fn warnings_beyond_the_limit_are_counted() {
-    let report = create_templates((0..1000).map(|number| template(&format!("t{number}"), "amd64")));
-    assert!(report.allowed);
-    let (last, lines) = report.warnings.split_last().unwrap();
-    assert_eq!(*last, format!("and {} more", 1000 - lines.len()));
-    assert!(
-        lines.iter().map(String::len).sum::<usize>() > 3800,
-        "{lines:?}"
-    );
-}
-
 /// In monitor mode, the host drops the message and keeps the warnings.
 #[test]
 fn denials_beyond_the_limits_are_counted_in_the_message_and_in_the_warnings() {
@@ -152,7 +140,8 @@ fn denials_beyond_the_limits_are_counted_in_the_message_and_in_the_warnings() {
     let (last, lines) = report.warnings.split_last().unwrap();
     assert_eq!(*last, format!("and {} more", 200 - lines.len()));
     let begins = "[architectures-missing] Denied in protect mode: Template `t";
-    assert!(lines.len() > 20 && lines.iter().all(|line| line.starts_with(begins)));
+    assert!(lines.iter().all(|line| line.starts_with(begins)));
+    assert!(lines.iter().map(String::len).sum::<usize>() > 3800);
     assert!(message(report).contains(" and 194 more"));
 }
 

@@ -1,5 +1,7 @@
 //! On which architectures VMs boot from each golden image: the matrix of the preflight.
 
+use std::iter::zip;
+
 use e2e_tests::FakeCluster;
 use engine::{RULES, Report, Subject};
 use serde_json::{Map, Value, json};
@@ -74,14 +76,9 @@ fn a_boot_source_boots_where_its_image_is_imported() {
             1,
             "a disabled template is not a golden image"
         );
-        let found: Map<String, Value> =
-            serde_json::from_value(json!(templates[0].architectures)).unwrap();
-        let wanted = workers
-            .iter()
-            .copied()
-            .zip(states)
-            .map(|(name, state)| (name.to_owned(), json!(state)));
-        assert_eq!(found, wanted.collect(), "{import} {template}");
+        let found = json!(templates[0].architectures);
+        let wanted: Value = zip(workers.to_vec(), states.to_vec()).collect();
+        assert_eq!(found, wanted, "{import} {template}");
     }
 }
 
