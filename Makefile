@@ -4,7 +4,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .PHONY: help setup fuzz fuzz-targets release-dry-run policy.wasm annotated-policy.wasm artifacthub-pkg.yml hco-preflight static run test test-wasm e2e-tests \
 	e2e-cases e2e-registry e2e-commands e2e-cluster alerts playground playground-test handbook fmt lint deny generate \
-	coverage reproducible worst-cases bench chain-drift clean
+	coverage mutants reproducible worst-cases bench chain-drift clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -118,6 +118,9 @@ generate: ## Write the files that repeat the rules and their pages, and the snap
 
 coverage: setup ## Measure the lines of the module's crates that their tests run (needs cargo-llvm-cov)
 	$(CARGO) llvm-cov --locked -p engine -p operator-models -p kube-objects --lib --test suite --quiet --summary-only --fail-under-lines 98
+
+mutants: setup ## Change the module's crates in many small ways, and list what no test notices (needs cargo-mutants; PART=3/20 or FILES="..."; UPDATE=1)
+	UPDATE=$(UPDATE) .ci/mutants $(or $(FILES),$(PART))
 
 reproducible: policy.wasm ## Build the policy in another folder, with another Cargo home: the bytes must be the same
 	.ci/reproducible policy.wasm
