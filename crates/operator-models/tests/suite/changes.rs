@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use operator_models::forecast::{Changes, Cron, Disk, Forecast, State, changes};
+use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 use test_data::Difference;
 

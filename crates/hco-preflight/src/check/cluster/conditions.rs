@@ -1,9 +1,9 @@
 //! The conditions of SSP and of the HyperConverged that report a problem.
 
+use cluster::Condition;
 use cluster::field::items;
 use cluster::foreign::one_line;
 use cluster::object_name::{key, parts};
-use cluster::Condition;
 use serde::Deserialize as _;
 
 use super::message;
