@@ -122,11 +122,15 @@ fn other_facts_and_fixes_are_as_reviewed() {
     settings().bind(|| insta::assert_snapshot!(FACTS_AND_FIXES, text));
 }
 
-const WITH_FACTS_AND_FIXES: [&str; 28] = [
+const WITH_FACTS_AND_FIXES: [&str; 35] = [
+    "architectures-partial/default-preference-for-one-architecture",
     "boot-source-empty/narrow-annotation",
     "boot-source-empty/own-namespace",
     "boot-source-empty/pointer-to-a-pointer",
     "boot-source-replaced/pointer-moves",
+    "cluster-architecture-unknown/excluded-while-the-status-lists-it",
+    "cluster-architecture-unknown/placed-on-ppc64le",
+    "cluster-architecture-unknown/ppc64le-worker",
     "data-import-cron-rejected/content-type",
     "data-import-cron-rejected/image-stream-without-node",
     "image-architectures-mismatch/contradicting-configuration",
@@ -149,6 +153,9 @@ const WITH_FACTS_AND_FIXES: [&str; 28] = [
     "images/partial-as-the-image",
     "images/partial-but-supported",
     "images/unsupported",
+    "ratchet/name-that-stops-ssp",
+    "ratchet/two-images-become-one",
+    "ratchet/valid-entry-removed",
     "template-name-invalid/longer-than-37-with-the-import",
     "template-name-invalid/managed-data-source-in-capitals",
 ];
