@@ -25,8 +25,7 @@ mod templates;
 #[cfg(not(target_arch = "wasm32"))]
 mod virtual_machines;
 
-use operator_models::ssp::data_sources::Key;
-use serde_json::{Value, json};
+use serde_json::Value;
 use test_data::Difference;
 
 /// Classes of rows that are left out.
@@ -55,9 +54,8 @@ fn unreadable(row: &Value, columns: &[&str]) -> Result<Option<&'static str>, Dif
 
 /// The namespaces and names of objects.
 #[cfg(not(target_arch = "wasm32"))]
-fn keys<'a>(keys: impl IntoIterator<Item = &'a Key>) -> Value {
-    let names = keys.into_iter().map(ToString::to_string);
-    json!(names.collect::<Vec<_>>())
+fn keys<'a>(keys: impl IntoIterator<Item = &'a operator_models::ssp::data_sources::Key>) -> Value {
+    keys.into_iter().map(ToString::to_string).collect()
 }
 
 #[cfg(not(target_arch = "wasm32"))]
