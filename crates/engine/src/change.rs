@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use operator_models::forecast::{self, Forecast, Given, Objects, Rejected, State};
+use operator_models::forecast::{self, Changes, Forecast, Given, Objects, Rejected, State};
 use operator_models::hco::node::Census;
 use operator_models::hco::rejection::HcoRejection;
-use operator_models::ssp::data_sources::Key;
 
 use crate::configuration::{Configuration, Origin};
 use crate::images::Images;
 use crate::nodes::NodesError;
-
-pub(crate) type Changes = forecast::Changes<Key>;
 
 #[derive(Debug)]
 pub(crate) struct Side<'a> {

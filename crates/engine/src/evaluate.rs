@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use operator_models::forecast::Changes;
 use operator_models::hco::golden_image::Annotation;
 use operator_models::hco::import::Import;
 use operator_models::hco::jsonpatch::{SspPatch, Uncertain};
 use operator_models::hco::template::Enable;
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Change, Changes, Side};
+use crate::change::{Change, Side};
 use crate::configuration::Configuration;
 use crate::images::Images;
 use crate::loss::{Loss, Losses};

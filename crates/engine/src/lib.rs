@@ -61,14 +61,14 @@ pub use kube_objects::text::{Foreign, escape, is_invisible};
 pub use operator_models::cdi::image::{
     Availability, Contents, Image, ImageKind, Registry, Unimportable, Unknown,
 };
-pub use operator_models::forecast::{Changes, CronChanges, Objects, Retarget, Stopped};
+pub use operator_models::forecast::{Objects, Stopped};
 pub use operator_models::hco::import::Import;
 pub use operator_models::hco::node;
 pub use operator_models::kubevirt::preference::PreferenceName;
 pub use pipeline::{evaluate, report, report_change, validate_settings};
 pub use report::{
-    Boot, CronReport, DataSourceReport, ForecastReport, NoForecastReport, Report, TemplateReport,
-    VirtualMachineReport,
+    Boot, ChangesReport, CronChangesReport, CronReport, DataSourceReport, ForecastReport,
+    NoForecastReport, Report, RetargetReport, TemplateReport, VirtualMachineReport,
 };
 pub use rule::{Condition, Level, ObjectKind, RepairKind, Rule, Subject};
 pub use rules::RULES;

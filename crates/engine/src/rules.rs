@@ -45,9 +45,10 @@ pub(crate) mod vm_machine_type_contradicts;
 pub(crate) mod vm_placement_contradicts;
 pub(crate) mod vm_preference_contradicts;
 
+use operator_models::forecast::Changes;
 use operator_models::hco::node::Census;
 
-use crate::change::{Changes, Prediction, Side};
+use crate::change::{Prediction, Side};
 use crate::configuration::Configuration;
 use crate::images::Images;
 use crate::machine::Machine;
@@ -64,7 +65,7 @@ mod prelude {
     pub(super) use kube_objects::path::FieldPath;
     pub(super) use kube_objects::text::{escape, quote};
     pub(super) use operator_models::cdi::data_import_cron::{Cause, NeverRuns, Rejection};
-    pub(super) use operator_models::forecast::{Cron, Forecast, SspTemplate};
+    pub(super) use operator_models::forecast::{Changes, Cron, Forecast, SspTemplate};
     pub(super) use operator_models::hco::architectures::{Architectures, Coverage};
     pub(super) use operator_models::hco::golden_image::{Annotation, GoldenImage};
     pub(super) use operator_models::hco::import::{GATE, Import};
@@ -72,7 +73,7 @@ mod prelude {
     pub(super) use operator_models::hco::template::Template;
     pub(super) use operator_models::ssp::data_sources::Key;
 
-    pub(super) use crate::change::{Changes, NoForecast, Prediction, Side};
+    pub(super) use crate::change::{NoForecast, Prediction, Side};
     pub(super) use crate::configuration::{Configuration, Origin};
     pub(super) use crate::fix::Fix;
     pub(super) use crate::images::Images;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use cluster::foreign::{Foreign, lines, one_line};
 pub(crate) use engine::{
-    Boot, Changes, CronChanges, CronReport as Cron, DataSourceReport as DataSource, Finding,
-    Fix as Remedy, ForecastReport as Forecast, NoForecastReport, Outcome as Level, Report,
-    Retarget, TemplateReport as Template, VirtualMachineReport as Machine,
+    Boot, ChangesReport as Changes, CronChangesReport as CronChanges, CronReport as Cron,
+    DataSourceReport as DataSource, Finding, Fix as Remedy, ForecastReport as Forecast,
+    NoForecastReport, Outcome as Level, Report, RetargetReport as Retarget,
+    TemplateReport as Template, VirtualMachineReport as Machine,
 };
 use kube_objects::text::list;
 use operator_models::hco::version::HcoVersion;

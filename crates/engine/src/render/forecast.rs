@@ -2,17 +2,17 @@
 
 use kube_objects::text::{Foreign, cut};
 use operator_models::cdi::data_import_cron::NeverRuns;
-use operator_models::forecast::{
-    Changes, Cron, CronChanges, DataSourceChanges, Forecast, Rejected, Retarget,
-};
+use operator_models::forecast::{Changes, Cron, Forecast, Rejected};
 use operator_models::ssp::architecture::{Architecture, Unusable};
-use operator_models::ssp::data_sources::Key;
 
 use super::names;
 use crate::change::{NoForecast, Side};
 use crate::configuration::Configuration;
 use crate::rejection;
-use crate::report::{CronReport, DataSourceReport, ForecastReport, NoForecastReport};
+use crate::report::{
+    ChangesReport, CronChangesReport, CronReport, DataSourceChangesReport, DataSourceReport,
+    ForecastReport, NoForecastReport, RetargetReport,
+};
 
 pub(super) fn forecast(side: &Side<'_>) -> Option<ForecastReport> {
     let forecast = side.forecast.as_ref().ok()?;
@@ -80,30 +80,30 @@ fn cron(configuration: &Configuration<'_>, forecast: &Forecast<'_>, cron: &Cron)
     }
 }
 
-pub(super) fn changes(changes: &Changes<Key>) -> Changes {
-    let sources = &changes.data_sources;
+pub(super) fn changes(changes: &Changes) -> ChangesReport {
     let crons = changes.crons.as_ref();
-    let retargeted = sources.retargeted.iter();
-    Changes {
-        crons: crons.map(|crons| CronChanges {
+    let sources = &changes.data_sources;
+    ChangesReport {
+        crons: crons.map(|crons| CronChangesReport {
             created: names(&crons.created),
             deleted: names(&crons.deleted),
-            recreated: names(&crons.recreated),
-            changed_fields: crons.changed_fields.clone(),
+            recreated: names(crons.recreated.keys()),
+            changed_fields: crons.recreated.values().map(names).collect(),
         }),
-        data_sources: DataSourceChanges {
+        data_sources: DataSourceChangesReport {
             created: names(&sources.created),
             deleted: names(&sources.deleted),
-            retargeted: retargeted
-                .map(|retarget| Retarget {
-                    name: retarget.name.to_string().into(),
-                    from: retarget.from.clone(),
-                    to: retarget.to.clone(),
+            retargeted: sources
+                .retargeted
+                .iter()
+                .map(|retarget| RetargetReport {
+                    name: retarget.key.to_string().into(),
+                    from: retarget.from.clone().map(Foreign::from),
+                    to: retarget.to.clone().map(Foreign::from),
                 })
                 .collect(),
         },
         empty_meanwhile: names(&changes.empty_meanwhile),
         lost_image: names(&changes.lost_image),
-        ..Changes::default()
     }
 }

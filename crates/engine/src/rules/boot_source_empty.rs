@@ -42,8 +42,7 @@ pub(crate) fn check<'f>(
             // With the retention policy `All`, CDI does not delete disks.
             let is_kept = |changes: &Changes| {
                 changes
-                    .disks
-                    .kept
+                    .kept_disks
                     .contains(&Key::new(Rc::clone(golden), name.as_str()))
             };
             if rejected.contains(&index)

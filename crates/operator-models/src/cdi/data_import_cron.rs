@@ -11,7 +11,6 @@ mod url;
 use kube_objects::json::{Object, WrongType};
 use kube_objects::label::{key_error, value_error};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
-use kube_objects::text::Foreign;
 
 pub use crate::cdi::data_import_cron::rejection::{Cause, Rejection};
 pub(crate) use crate::cdi::data_import_cron::schedule::Schedule;
@@ -51,16 +50,16 @@ impl DataImportCron<'_> {
     ///
     /// MIRRORS: ssp-operator internal/common/resource.go, createOrUpdateWithImmutableSpec: semantic equality, so 10Gi
     /// equals 10240Mi; labels, annotations and the order of fields do not count.
-    pub(crate) fn differences(&self, other: &Self) -> Vec<Foreign> {
+    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
         let mut found = self.spec.differences(other.spec);
         if self.managed_data_source != other.managed_data_source {
-            found.push("managedDataSource".into());
+            found.push("managedDataSource".to_owned());
         }
         // Most specs have the same text, which is cheaper to compare.
         let is_same = self.platform_architecture == other.platform_architecture
             && self.spec.template.json() == other.spec.template.json();
         if !is_same && self.platform() != other.platform() {
-            found.push("template.spec.source.registry.platform.architecture".into());
+            found.push("template.spec.source.registry.platform.architecture".to_owned());
         }
         found
     }

@@ -2,56 +2,45 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kube_objects::text::Foreign;
-use serde::{Deserialize, Serialize};
-
 use super::Forecast;
 use super::state::{Disk, State};
 use crate::ssp::data_sources::Key;
 
-/// The changes of a cluster. In a report, their names are `namespace/name`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Changes<Name = Foreign> {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
     /// The changes of crons; `None` if two crons have the same name, so that it is undetermined which one SSP creates.
-    pub crons: Option<CronChanges<Name>>,
-    /// The changes of the DataSources in the whole cluster.
-    pub data_sources: DataSourceChanges<Name>,
-    #[serde(skip)]
+    pub crons: Option<CronChanges>,
+    pub data_sources: DataSourceChanges,
     pub disks: DiskChanges,
     /// The DataSources that have a disk before and after, but not while the new import runs.
-    pub empty_meanwhile: Vec<Name>,
-    /// The DataSources that had a disk, and will not have one.
-    pub lost_image: Vec<Name>,
+    pub empty_meanwhile: Vec<Key>,
+    pub lost_image: Vec<Key>,
+    pub kept_disks: BTreeSet<Key>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CronChanges<Name = Foreign> {
-    pub created: Vec<Name>,
-    pub deleted: Vec<Name>,
-    /// The crons that are deleted and created again.
-    pub recreated: Vec<Name>,
-    /// The changed fields of the spec that cause this, for each recreated cron.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changed_fields: Vec<Vec<Foreign>>,
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CronChanges {
+    pub created: Vec<Key>,
+    pub deleted: Vec<Key>,
+    /// The crons that are deleted and created again, and the changed fields of their specs that cause this.
+    pub recreated: BTreeMap<Key, Vec<String>>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DataSourceChanges<Name = Foreign> {
-    pub created: Vec<Name>,
-    pub deleted: Vec<Name>,
-    pub retargeted: Vec<Retarget<Name>>,
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DataSourceChanges {
+    pub created: Vec<Key>,
+    pub deleted: Vec<Key>,
+    pub retargeted: Vec<Retarget>,
 }
 
 /// A DataSource that points to another DataSource than before.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Retarget<Name = Foreign> {
-    pub name: Name,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retarget {
+    pub key: Key,
     /// The DataSource to which it pointed; `None` if it had a disk of its own.
-    pub from: Option<Foreign>,
+    pub from: Option<String>,
     /// The DataSource to which it points; `None` if it has a disk of its own.
-    pub to: Option<Foreign>,
+    pub to: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,57 +50,46 @@ pub struct DiskChanges {
     pub imported: BTreeSet<Disk>,
     /// Disks that no DataSource uses in the end. Only the comparison with the operators' own code reads them.
     pub leftover: BTreeSet<Disk>,
-    /// The DataSources that have a disk before and after.
-    pub kept: BTreeSet<Key>,
-}
-
-impl CronChanges {
-    /// The changed fields that cause a cron to be deleted and created again.
-    pub fn changed_fields(&self, key: &str) -> &[Foreign] {
-        let index = self.recreated.iter().position(|name| name.raw() == key);
-        let fields = index.and_then(|index| self.changed_fields.get(index));
-        fields.map_or(&[], Vec::as_slice)
-    }
 }
 
 /// The changes when a cluster reaches the forecast.
-pub fn changes<'a>(before: &State<'a>, after: &'a Forecast<'a>) -> Changes<Key> {
+pub fn changes<'a>(before: &State<'a>, after: &'a Forecast<'a>) -> Changes {
     let mut state = before.clone();
     let log = state.reconcile(after);
     let (filled_before, filled_after) = (before.filled(), state.filled());
-    let kept = &filled_before & &filled_after;
+    let kept_disks = &filled_before & &filled_after;
     // A disk that already exists is attached again within a second.
     let is_imported = |key: &&Key| {
         let disk = state.disk_of(key);
         disk.is_some_and(|disk| log.imported.contains(disk))
     };
-    let empty_meanwhile = kept.difference(&log.filled_meanwhile).filter(is_imported);
+    let empty_meanwhile = kept_disks
+        .difference(&log.filled_meanwhile)
+        .filter(is_imported);
     let used: BTreeSet<&Disk> = state
         .sources
         .values()
         .filter_map(|source| source.disk.as_ref())
         .collect();
     let leftover = state.disks.keys().filter(|disk| !used.contains(disk));
-    let (recreated, changed_fields) = log
-        .deleted_crons
-        .into_iter()
-        .filter(|(key, _)| before.crons.contains_key(key) && state.crons.contains_key(key))
-        .unzip();
     Changes {
         crons: (!state.never_settles).then(|| CronChanges {
             created: only_in(&state.crons, &before.crons),
             deleted: only_in(&before.crons, &state.crons),
-            recreated,
-            changed_fields,
+            recreated: log
+                .deleted_crons
+                .into_iter()
+                .filter(|(key, _)| before.crons.contains_key(key) && state.crons.contains_key(key))
+                .collect(),
         }),
         data_sources: source_changes(before, &state),
         empty_meanwhile: empty_meanwhile.cloned().collect(),
+        kept_disks,
         lost_image: lost(&filled_before, &filled_after),
         disks: DiskChanges {
             deleted: only_in(&before.disks, &state.disks),
             imported: log.imported,
             leftover: leftover.cloned().collect(),
-            kept,
         },
     }
 }
@@ -127,13 +105,13 @@ fn lost(filled_before: &BTreeSet<Key>, filled_after: &BTreeSet<Key>) -> Vec<Key>
     filled_before.difference(filled_after).cloned().collect()
 }
 
-fn source_changes(before: &State<'_>, after: &State<'_>) -> DataSourceChanges<Key> {
+fn source_changes(before: &State<'_>, after: &State<'_>) -> DataSourceChanges {
     let retargeted = after.sources.iter().filter_map(|(key, source)| {
         let old = before.sources.get(key)?;
         (old.points_to != source.points_to).then(|| Retarget {
-            name: key.clone(),
-            from: old.points_to.clone().map(Foreign::from),
-            to: source.points_to.clone().map(Foreign::from),
+            key: key.clone(),
+            from: old.points_to.clone(),
+            to: source.points_to.clone(),
         })
     });
     DataSourceChanges {

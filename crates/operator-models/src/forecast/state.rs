@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use kube_objects::text::Foreign;
-
 use super::objects::{Kind, Labels, Objects, Real};
 use super::{CreatedBy, Cron, DataSource, Forecast};
 use crate::cdi::data_import_cron::{self as cdi, Origin};
@@ -72,7 +70,7 @@ pub(super) struct DiskState {
 #[derive(Debug, Default)]
 pub(super) struct ReconcileLog {
     /// The crons that were deleted, and the changed fields of the specs that caused them to be created again.
-    pub(super) deleted_crons: BTreeMap<Key, Vec<Foreign>>,
+    pub(super) deleted_crons: BTreeMap<Key, Vec<String>>,
     pub(super) imported: BTreeSet<Disk>,
     /// The DataSources that had a disk before the first new import was complete.
     pub(super) filled_meanwhile: BTreeSet<Key>,
@@ -262,7 +260,7 @@ impl<'a> State<'a> {
     fn replace_crons(
         &mut self,
         forecast: &'a Forecast<'a>,
-        deleted: &mut BTreeMap<Key, Vec<Foreign>>,
+        deleted: &mut BTreeMap<Key, Vec<String>>,
     ) {
         let mut is_stopped = false;
         let crons: Vec<&Cron> = forecast
@@ -524,7 +522,7 @@ impl<'a> CronState<'a> {
     }
 
     /// The fields in which it differs from the cron that SSP wants. A real cron has the schedule that HCO has chosen.
-    fn differences(&self, new: &Self) -> Vec<Foreign> {
+    fn differences(&self, new: &Self) -> Vec<String> {
         let mut fields = self.cron.differences(&new.cron);
         if self.is_real && new.has_unknown_schedule {
             fields.retain(|field| field != "schedule");

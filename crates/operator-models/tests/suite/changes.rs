@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use operator_models::forecast::{Changes, Cron, Disk, Forecast, State, changes};
-use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 use test_data::Difference;
 
@@ -58,15 +57,13 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     let retargeted: Vec<_> = sources
         .retargeted
         .iter()
-        .map(
-            |source| json!({"name": source.name.to_string(), "from": source.from, "to": source.to}),
-        )
+        .map(|source| json!({"name": source.key.to_string(), "from": source.from, "to": source.to}))
         .collect();
     let lags = lags(&changes, after);
     let columns = [
         ("crons", "created", keys(&crons.created)),
         ("crons", "deleted", keys(&crons.deleted)),
-        ("crons", "recreated", keys(&crons.recreated)),
+        ("crons", "recreated", keys(crons.recreated.keys())),
         ("dataSources", "created", keys(&sources.created)),
         ("dataSources", "deleted", keys(&sources.deleted)),
         ("dataSources", "retargeted", json!(retargeted)),
@@ -98,7 +95,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
 }
 
 /// Why disks differ in a row whose controllers took turns until no object changed: CDI had not begun all imports there.
-fn lags(changes: &Changes<Key>, after: &Forecast<'_>) -> Option<&'static str> {
+fn lags(changes: &Changes, after: &Forecast<'_>) -> Option<&'static str> {
     let created = &changes.crons.as_ref()?.created;
     let is_by_pod = |cron: &Cron| {
         let template = &after.templates[cron.template];

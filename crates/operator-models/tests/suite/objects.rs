@@ -1,7 +1,7 @@
 //! Objects that exist in the cluster, which the rows do not have, and patches of SSP.
 
 use kube_objects::json::{Field, Json};
-use operator_models::forecast::{Changes, Objects, State, Stopped, changes};
+use operator_models::forecast::{Changes, CronChanges, Objects, State, Stopped, changes};
 use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
@@ -16,8 +16,7 @@ fn objects_that_are_as_the_forecast_says_change_nothing() {
         disk("golden-1", Some("golden-cron")),
     ];
     let changes = from(&objects, &[template("@daily")]);
-    let crons = changes.crons.unwrap();
-    assert_eq!([crons.created, crons.deleted, crons.recreated].concat(), []);
+    assert_eq!(changes.crons, Some(CronChanges::default()));
     assert!(changes.disks.imported.is_empty());
     assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
     assert!(!names(&changes.data_sources.deleted).contains(&"golden"));
@@ -154,7 +153,10 @@ fn a_cron_without_a_schedule_that_has_imported_nothing_has_no_disk() {
     let mut never = cron("golden-cron", &template("")["spec"], "", true);
     never["status"] = json!({});
     let changes = from(&[never], &[template("@daily")]);
-    assert_eq!(names(&changes.crons.unwrap().recreated), ["golden-cron"]);
+    assert_eq!(
+        names(changes.crons.unwrap().recreated.keys()),
+        ["golden-cron"]
+    );
     assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
     assert_eq!(changes.disks.imported.len(), 1);
 }
@@ -242,7 +244,8 @@ fn specs_are_compared_as_go_stores_them() {
         change(&mut spec);
         let there = cron("golden-cron", &spec, "golden-1", true);
         let changes = from(&[there], std::slice::from_ref(&template));
-        let changed = changes.crons.unwrap().changed_fields.concat();
+        let recreated = changes.crons.unwrap().recreated;
+        let changed: Vec<_> = recreated.into_values().flatten().collect();
         assert_eq!(changed, fields, "{spec}");
     }
 }
@@ -280,13 +283,13 @@ fn a_cron_of_another_platform_is_recreated() {
 }
 
 /// The changes in a cluster with these objects when its HyperConverged gets these templates.
-fn from(objects: &[Value], templates: &[Value]) -> Changes<Key> {
+fn from(objects: &[Value], templates: &[Value]) -> Changes {
     let texts = [&[], templates].map(|templates| texts(templates, false));
     between(&json!(objects), texts.each_ref())
 }
 
 /// The changes in a cluster with these objects from one HyperConverged to another.
-fn between(objects: &Value, texts: [&Texts; 2]) -> Changes<Key> {
+fn between(objects: &Value, texts: [&Texts; 2]) -> Changes {
     let [before, after] = texts.map(|texts| texts.cluster().unwrap());
     let (before, after) = (before.forecast().unwrap(), after.forecast().unwrap());
     let objects = objects.to_string();

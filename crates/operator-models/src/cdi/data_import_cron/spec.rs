@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kube_objects::json::{Field, Kind, Object, WrongType};
 use kube_objects::quantity::Quantity;
-use kube_objects::text::Foreign;
 
 /// The source of an image: a URL, an image stream, or the namespace and the name of a PVC.
 pub type Origin = [Option<String>; 4];
@@ -76,7 +75,7 @@ impl<'a> Spec<'a> {
     ///
     /// DIVERGES: Go ignores unknown fields, and distinguishes an empty pointer from a missing one. The metadata of the
     /// template do not count, because CDI's schema removes them.
-    pub(super) fn differences(&self, other: &Self) -> Vec<Foreign> {
+    pub(super) fn differences(&self, other: &Self) -> Vec<String> {
         let is_changed = [
             ("schedule", self.schedule != other.schedule),
             (
@@ -99,7 +98,7 @@ impl<'a> Spec<'a> {
         let mut found = is_changed
             .into_iter()
             .filter(|(_, is_changed)| *is_changed)
-            .map(|(field, _)| field.into())
+            .map(|(field, _)| field.to_owned())
             .collect();
         let spec = |template: &Field<'a>| template.object().field("spec");
         let (one, other) = (&spec(&self.template), &spec(&other.template));
@@ -121,7 +120,7 @@ impl<'a> Spec<'a> {
 }
 
 /// Adds the paths of the fields in which two values differ.
-fn add_differences(path: String, one: &Field<'_>, other: &Field<'_>, found: &mut Vec<Foreign>) {
+fn add_differences(path: String, one: &Field<'_>, other: &Field<'_>, found: &mut Vec<String>) {
     /// The longest path is `template.spec.storage.resources.requests`.
     const DOTS: usize = 4;
     if path == "template.spec.source.registry.platform" || is_empty(one) && is_empty(other) {
@@ -147,7 +146,7 @@ fn add_differences(path: String, one: &Field<'_>, other: &Field<'_>, found: &mut
         _ => one == other,
     };
     if !is_equal {
-        found.push(path.into());
+        found.push(path);
     }
 }
 
