@@ -50,7 +50,7 @@ pub(crate) struct Detection<'f> {
     pub(crate) doubt: Option<Doubt>,
     /// The loss that an update adds to an existing problem.
     pub(crate) loss: Option<Loss>,
-    pub(crate) violation: Violation<'f>,
+    pub(crate) violation: Box<Violation<'f>>,
 }
 
 /// Why it is not certain what HCO does with a template.
@@ -169,7 +169,7 @@ impl<'v> Known<'v> {
     fn add(
         &mut self,
         rule: &Rule,
-        violations: &'v [Violation<'_>],
+        violations: &'v [Box<Violation<'_>>],
         settings: &Settings,
         doubt: impl Fn(&Violation<'_>) -> Option<Doubt>,
     ) {

@@ -54,7 +54,7 @@ use crate::images::Images;
 use crate::machine::Machine;
 use crate::nodes::NodesError;
 use crate::rule::Rule;
-use crate::violation::Violations;
+use crate::violation::{Violation, Violations};
 
 /// The names that several rules use.
 mod prelude {
@@ -121,6 +121,11 @@ pub(crate) enum Check {
 /// Finds the violations of a rule about VirtualMachines.
 pub(crate) type MachineCheck = for<'f> fn(&'f Machine<'f>) -> Violations<'f>;
 
+/// A request of a megabyte can have 300,000 violations, and a list that grows takes three times its memory.
+fn boxed<'f>(violations: impl IntoIterator<Item = Violation<'f>>) -> Violations<'f> {
+    violations.into_iter().map(Box::new).collect()
+}
+
 /// The check of a rule, whose function returns an iterator, an option, or a list.
 macro_rules! check {
     ($rule:ident: Object) => { check!($rule: Object(object)) };
@@ -132,7 +137,7 @@ macro_rules! check {
     ($rule:ident: Changes) => { check!($rule: Changes(before, after, changes)) };
     ($rule:ident: NodesError) => { check!($rule: NodesError(error)) };
     ($rule:ident: $kind:ident($($argument:ident),*)) => {
-        Check::$kind(|$($argument),*| Vec::from_iter($rule::check($($argument),*)))
+        Check::$kind(|$($argument),*| boxed($rule::check($($argument),*)))
     };
 }
 
@@ -150,7 +155,7 @@ macro_rules! rules {
 
         /// The rules about VirtualMachines and their checks.
         pub(crate) static MACHINE_CHECKS: &[(&Rule, MachineCheck)] =
-            &[$((&$machine_rule::RULE, |machine| Vec::from_iter($machine_rule::check(machine)))),*];
+            &[$((&$machine_rule::RULE, |machine| boxed($machine_rule::check(machine)))),*];
     };
 }
 

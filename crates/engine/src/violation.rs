@@ -58,7 +58,7 @@ pub(crate) struct Description<'f> {
     pub(crate) fixes: Vec<Proposal<'f>>,
 }
 
-pub(crate) type Violations<'f> = Vec<Violation<'f>>;
+pub(crate) type Violations<'f> = Vec<Box<Violation<'f>>>;
 
 impl<'f> Violation<'f> {
     /// A violation of the object as a whole.

@@ -39,12 +39,13 @@ pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     prediction: &'f Prediction<'f>,
     _: Option<&'f Changes>,
-) -> Vec<Violation<'f>> {
-    let violation =
-        |name: InvalidName<'f>| Violation::of(name.template, move || name.describe(configuration));
+) -> Box<dyn Iterator<Item = Violation<'f>> + 'f> {
+    let violation = move |name: InvalidName<'f>| {
+        Violation::of(name.template, move || name.describe(configuration))
+    };
     let is_invalid: fn(&str) -> bool = match prediction {
         Ok(forecast) => {
-            return forecast
+            let invalid = forecast
                 .first_of_templates(|cron| Some((problem(forecast, cron)?, cron.architecture)))
                 .map(
                     |(template, index, ((field, reason), architecture))| InvalidName {
@@ -55,22 +56,24 @@ pub(crate) fn check<'f>(
                         suffix: architecture.map_or(0, |_| SUFFIX),
                     },
                 )
-                .map(violation)
-                .collect();
+                .map(violation);
+            return Box::new(invalid);
         }
         Err(NoForecast::Rejected(Rejected::NameMissing)) => str::is_empty,
         // Another rule reports why nothing is created.
         Err(NoForecast::Rejected(_) | NoForecast::Mistyped(_) | NoForecast::NotDeployed) => {
-            return Vec::new();
+            return Box::new(std::iter::empty());
         }
         // Some names are invalid on any nodes.
         Err(NoForecast::NodesUnknown) => {
             |name| !is_dns1123_subdomain(name) || name.len() > NAME_MAX
         }
     };
-    let templates = configuration.hco.templates.iter();
-    templates
-        .filter(|template| template.is_enabled() && is_invalid(&template.name))
+    let invalid = configuration
+        .hco
+        .templates
+        .iter()
+        .filter(move |template| template.is_enabled() && is_invalid(&template.name))
         .map(|template| InvalidName {
             template: &template.name,
             index: template.index,
@@ -78,8 +81,8 @@ pub(crate) fn check<'f>(
             reason: Reason::Syntax,
             suffix: SUFFIX,
         })
-        .map(violation)
-        .collect()
+        .map(violation);
+    Box::new(invalid)
 }
 
 fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<(Cause, Reason<'f>)> {
