@@ -123,7 +123,13 @@ impl<'c> BootSources<'c> {
                 .filter(|(_, (pointer, _))| pointer.namespace == namespace)
                 .filter(|(_, (pointer, _))| pointer.points_to.as_ref() == Some(&name))
                 .map(|(key, _)| key);
-            let is_managed = all.after_change().any(|cron| cron.source() == source);
+            // CDI does not update a DataSource with the label of another DataImportCron.
+            let owner = all.before(&source).and_then(|before| before.owner.clone());
+            let is_managed = all.after_change().any(|cron| {
+                let key = cron.key();
+                cron.source() == source
+                    && (is_in(&all.cron_changes.created, &key) || owner.as_ref() == Some(&key))
+            });
             let list = if is_managed {
                 &mut all.changes.empty_meanwhile
             } else {
@@ -156,20 +162,27 @@ impl<'c> BootSources<'c> {
         self.sources_before.get(key)
     }
 
-    /// The DataSources whose disks CDI deletes, because a new DataImportCron has a former name: the `DataVolume`s of former
-    /// imports still have its label, and there are more than it keeps. Their disks can be in use by then, for this
-    /// DataSource or for another one.
+    /// The DataSources whose disks CDI deletes, because a new or recreated DataImportCron has a former name: the
+    /// `DataVolume`s of former imports still have its label, and there are more than it keeps. Their disks can be in use by
+    /// then, for this DataSource or for another one.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `garbageCollectPVCs`.
     fn collected(&self) -> BTreeSet<String> {
         const DEFAULT: u64 = 3;
         let world = &self.situation.world;
         let mut collected = BTreeSet::new();
-        let created = &self.cron_changes.created;
-        for cron in self
-            .after_change()
-            .filter(|cron| is_in(created, &cron.key()))
-        {
+        for cron in self.after_change() {
+            let key = cron.key();
+            let is_created = is_in(&self.cron_changes.created, &key);
+            // A DataImportCron with the same image imports nothing, and a new one then finds its own disk.
+            let is_new_image = if is_created {
+                !self.finds_disk(cron)
+            } else {
+                self.imports_again(&key)
+            };
+            if !(is_created && is_new_image || is_in(&self.cron_changes.recreated, &key)) {
+                continue;
+            }
             let is_own = |object: &&Metadata| {
                 object.namespace == cron.namespace.raw() && object.cron() == Some(cron.name.raw())
             };
@@ -184,7 +197,7 @@ impl<'c> BootSources<'c> {
                 .template(cron)
                 .and_then(|template| template.pointer("/spec/importsToKeep")?.as_u64());
             let kept = usize::try_from(kept.unwrap_or(DEFAULT)).unwrap_or(usize::MAX);
-            if former.is_empty() || former.len() < kept || self.finds_disk(cron) {
+            if former.is_empty() || former.len() + usize::from(is_new_image) <= kept {
                 continue;
             }
             let of_others: BTreeSet<String> = world
@@ -201,9 +214,9 @@ impl<'c> BootSources<'c> {
                 .iter()
                 .filter(|other| other.disks().any(|disk| of_others.contains(&disk)))
                 .map(|other| other.metadata.key())
-                .filter(|other| *other != source);
+                .filter(|other| !is_created || *other != source);
             collected.extend(others);
-            if former.len() > kept && self.replaced_by(cron).is_some() {
+            if is_created && former.len() > kept && self.replaced_by(cron).is_some() {
                 collected.insert(source);
             }
         }
@@ -395,9 +408,12 @@ impl<'c> BootSources<'c> {
     /// Whether a recreated DataImportCron imports another image although its disk stays. CDI reuses a disk with the
     /// same digest, which does not depend on the platform.
     pub(super) fn imports_again(&self, key: &str) -> bool {
-        let mut fields = self.cron_changes.changed_fields(key).iter();
+        let mut fields = self
+            .cron_changes
+            .changed_fields(key)
+            .iter()
+            .map(Foreign::raw);
         fields.any(|field| {
-            let field = field.raw();
             field == "managedDataSource"
                 || field.starts_with("template.spec.source") && !field.contains("platform")
         })
@@ -511,11 +527,11 @@ fn expected<'c, T: 'c>(
     objects: fn(&Forecast) -> &Vec<T>,
     key: fn(&T) -> String,
 ) -> Expected<'c, T> {
-    let before = before.into_iter().flat_map(objects);
-    let after = after.into_iter().flat_map(objects);
-    before
-        .map(|object| (key(object), (object, false)))
-        .chain(after.map(|object| (key(object), (object, true))))
+    [(before, false), (after, true)]
+        .into_iter()
+        .filter_map(|(forecast, is_after)| Some((objects(forecast?), is_after)))
+        .flat_map(|(objects, is_after)| objects.iter().map(move |object| (object, is_after)))
+        .map(|(object, is_after)| (key(object), (object, is_after)))
         .collect()
 }
 

@@ -296,6 +296,29 @@ fn a_former_name_with_another_image_loses_the_disks() {
     }
 }
 
+/// After two renames, the disk in use has the label of the former name, and its `DataVolume` the label of this one.
+#[test]
+fn a_recreated_cron_that_keeps_fewer_imports_deletes_the_disk_in_use() {
+    let template = edited(&template("mine", "All"), &json!({"/spec/importsToKeep": 3}));
+    let former = edited(&template, &json!({"/metadata/name": "former-cron"}));
+    let is_cron = |object: &Value| object["kind"] == "DataImportCron";
+    let mut objects = made_for_both(&former);
+    objects.retain(|object| !is_cron(object));
+    objects.extend(made_for_both(&template).into_iter().filter(is_cron));
+    objects.extend(data_volumes("mine-cron"));
+    let labels = json!({"cdi.kubevirt.io/dataImportCron": "mine-cron-amd64"});
+    let later = json!({"metadata": {"labels": labels}});
+    objects.push(golden("DataVolume", "mine-amd64-ba9876543210", later));
+    objects.push(disk("mine-amd64-ba9876543210", &labels));
+    let before = hyperconverged(from_ref(&template), true);
+    for (kept, lost) in [(2, json!([])), (1, in_golden(&["mine", "mine-amd64"]))] {
+        let edits = json!({"/spec/retentionPolicy": "None", "/spec/importsToKeep": kept});
+        let after = hyperconverged(&[edited(&template, &edits)], true);
+        let plan = json_of(&planned(&before, &objects, Some(&after)));
+        assert_eq!(plan["lostImage"], lost, "{kept}: {plan:#}");
+    }
+}
+
 /// The `DataVolume` keeps the label of the `DataImportCron` that created it, although the template was renamed since.
 #[test]
 fn a_former_name_for_another_data_source_deletes_the_disk_in_use() {
