@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
+use kube_objects::path::FieldPath;
 use kube_objects::text::Foreign;
 use serde::{Deserialize, Serialize};
 
 use crate::evaluate::{Detection, Doubt, Outcome};
 use crate::fix::Fix;
 use crate::object_name::MAX_NAME_LENGTH;
-use crate::proposal::Proposal;
-use crate::violation::{Consequence, Description};
+use crate::violation::Consequence;
 
 /// A finding, and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,17 +34,13 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// `fixes` determines the fixes that the rule proposes.
-    pub(crate) fn new<'f>(
-        detection: &Detection<'f>,
-        fixes: impl FnOnce(Vec<Proposal<'f>>) -> Vec<Fix>,
+    pub(crate) fn new(
+        detection: &Detection<'_>,
+        path: &FieldPath,
+        mut fact: String,
+        fixes: Vec<Fix>,
     ) -> Self {
         let violation = &detection.violation;
-        let Description {
-            path,
-            mut fact,
-            fixes: proposals,
-        } = (violation.describe)();
         let architectures: Vec<&str> = violation.architectures.iter().copied().collect();
         let value = if architectures.is_empty() {
             shortened(&violation.value)
@@ -69,7 +65,7 @@ impl Finding {
             value,
             fact,
             consequence: violation.consequence,
-            fixes: fixes(proposals),
+            fixes,
         }
     }
 

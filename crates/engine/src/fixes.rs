@@ -28,6 +28,7 @@ use crate::inputs::Inputs;
 use crate::proposal::Proposal;
 use crate::rule::RepairKind;
 use crate::settings::Settings;
+use crate::violation::Description;
 
 /// The object whose findings are to be resolved.
 pub(crate) struct Fixes<'r, 'f> {
@@ -78,9 +79,9 @@ impl<'r, 'f> Fixes<'r, 'f> {
         let enable_import = self.enable_import_if_proposed();
         let mut findings: Vec<Finding> = shown(self.detections)
             .map(|detection| {
-                Finding::new(detection, |proposals| {
-                    self.of(proposals, enable_import.as_ref())
-                })
+                let Description { path, fact, fixes } = (detection.violation.describe)();
+                let fixes = self.of(fixes, enable_import.as_ref());
+                Finding::new(detection, &path, fact, fixes)
             })
             .collect();
         self.confirm(&mut findings);

@@ -62,8 +62,9 @@ fn evaluate_hyperconverged(request: &HyperConvergedRequest<'_>, host: &dyn Host)
     });
     let change = inputs.change(before.as_ref(), after.clone());
     let repaired = repair(&change, &inputs, request);
-    let text = repaired.object.clone().unwrap_or_default();
-    let Some((json, hco)) = request.parse_again(&text) else {
+    let text = repaired.object.clone();
+    let corrected = text.as_deref().and_then(|text| request.parse_again(text));
+    let Some((json, hco)) = corrected else {
         return conclude(request, &inputs, &change, request.object, repaired);
     };
     let change = inputs.corrected(&change, &hco);

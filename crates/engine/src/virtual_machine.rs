@@ -13,6 +13,7 @@ use crate::render;
 use crate::repair::Repaired;
 use crate::report::{Report, VirtualMachineReport};
 use crate::request::VirtualMachineRequest;
+use crate::violation::Description;
 
 pub(crate) fn evaluate(request: &VirtualMachineRequest<'_>, cluster: &dyn Cluster) -> Report {
     let settings = &request.settings;
@@ -37,13 +38,12 @@ pub(crate) fn evaluate(request: &VirtualMachineRequest<'_>, cluster: &dyn Cluste
     };
     let detections = evaluate_machine(old.as_ref(), &new, settings);
     let findings = detections.iter().map(|detection| {
-        Finding::new(detection, |proposals| {
-            let fixes = proposals.into_iter().filter_map(|proposal| match proposal {
-                Proposal::Fix(fix) => Some(fix),
-                _ => None,
-            });
-            fixes.collect()
-        })
+        let Description { path, fact, fixes } = (detection.violation.describe)();
+        let fixes = fixes.into_iter().filter_map(|proposal| match proposal {
+            Proposal::Fix(fix) => Some(fix),
+            _ => None,
+        });
+        Finding::new(detection, &path, fact, fixes.collect())
     });
     let (findings, repaired) = (findings.collect(), Repaired::default());
     render::with_findings(

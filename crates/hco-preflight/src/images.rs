@@ -227,8 +227,9 @@ pub(crate) fn registries(sources: Option<&Path>) -> Result<Registries> {
             .and_then(|text| Sources::from_bytes(&text))
             .with_context(|| format!("--sources-path: {}", foreign::path(path)))
     };
-    let sources = sources.map(read).transpose()?;
-    Ok(Registries::new(sources.unwrap_or_default()))
+    Ok(Registries::new(
+        sources.map(read).transpose()?.unwrap_or_default(),
+    ))
 }
 
 /// Looks up all images in parallel: each at its first place, then the images that were not found at their next place.

@@ -89,8 +89,9 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     files.failures.extend(tree.failures);
     files.notes.append(tree.notes);
     for (what, names) in &files.skipped {
-        let names = names.join(", ");
-        files.notes.push(&format!("skipped {what}: {names}"));
+        files
+            .notes
+            .push(&format!("skipped {what}: {}", names.join(", ")));
     }
     // Only a VirtualMachine depends on other objects in the files.
     if !files

@@ -239,8 +239,10 @@ impl<'w> Sides<'w> {
     /// The effect on a VM whose nodeSelector requires a node on which it does not run. The hostname label of a node equals
     /// its name on most platforms.
     fn pinned(&self, machine: &Machine, runs_on: Option<&str>) -> Option<Row> {
-        let required = machine.hostname.as_deref();
-        let required = required.filter(|required| runs_on != Some(*required))?;
+        let required = machine
+            .hostname
+            .as_deref()
+            .filter(|required| runs_on != Some(*required))?;
         let (node, departure) = self.nodes.get(required)?;
         let goes = match (*departure)? {
             Departure::AlreadyExcluded => return None,

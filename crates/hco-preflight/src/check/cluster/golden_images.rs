@@ -72,11 +72,11 @@ impl ImageState {
     }
 
     fn detail(&self, cron: &Foreign, is_stopped: bool) -> String {
-        let message = self.message.as_deref().map(one_line);
-        let message = message.map_or_else(String::new, |message| match self.effect {
-            Effect::Outdated => format!(" ({message})"),
-            _ => format!(": {message}"),
-        });
+        let message = match self.message.as_deref().map(one_line) {
+            None => String::new(),
+            Some(message) if self.effect == Effect::Outdated => format!(" ({message})"),
+            Some(message) => format!(": {message}"),
+        };
         match self.effect {
             Effect::Ready => "disk".to_owned(),
             Effect::ExistingDisk => {
