@@ -39,27 +39,48 @@ pub enum Resource {
 }
 
 impl Resource {
+    /// The group (empty for nodes), the version, the kind, and the name in permissions.
+    fn names(self) -> [&'static str; 4] {
+        const HCO: &str = "hco.kubevirt.io";
+        const CDI: &str = "cdi.kubevirt.io";
+        const PREFERENCES: &str = "instancetype.kubevirt.io";
+        match self {
+            Self::Nodes => ["", "v1", "Node", "nodes"],
+            Self::HyperConvergeds => [HCO, "v1beta1", "HyperConverged", "hyperconvergeds"],
+            Self::KubeVirts => ["kubevirt.io", "v1", "KubeVirt", "kubevirts"],
+            Self::DataSources => [CDI, "v1beta1", "DataSource", "datasources"],
+            Self::Preferences => {
+                let kind = "VirtualMachinePreference";
+                [PREFERENCES, "v1beta1", kind, "virtualmachinepreferences"]
+            }
+            Self::ClusterPreferences => {
+                let kind = "VirtualMachineClusterPreference";
+                [
+                    PREFERENCES,
+                    "v1beta1",
+                    kind,
+                    "virtualmachineclusterpreferences",
+                ]
+            }
+        }
+    }
+
     /// The group and the version; the group of nodes is empty.
     pub fn group_version(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Nodes => ("", "v1"),
-            Self::HyperConvergeds => ("hco.kubevirt.io", "v1beta1"),
-            Self::KubeVirts => ("kubevirt.io", "v1"),
-            Self::DataSources => ("cdi.kubevirt.io", "v1beta1"),
-            Self::Preferences | Self::ClusterPreferences => ("instancetype.kubevirt.io", "v1beta1"),
-        }
+        let [group, version, ..] = self.names();
+        (group, version)
     }
 
     /// The kind.
     pub fn kind(self) -> &'static str {
-        match self {
-            Self::Nodes => "Node",
-            Self::HyperConvergeds => "HyperConverged",
-            Self::KubeVirts => "KubeVirt",
-            Self::DataSources => "DataSource",
-            Self::Preferences => "VirtualMachinePreference",
-            Self::ClusterPreferences => "VirtualMachineClusterPreference",
-        }
+        let [_, _, kind, _] = self.names();
+        kind
+    }
+
+    /// The name in permissions.
+    pub fn plural(self) -> &'static str {
+        let [.., plural] = self.names();
+        plural
     }
 
     /// The fields that the policy reads, beside the metadata.
@@ -83,18 +104,6 @@ impl Resource {
                 "spec.preferredArchitecture",
                 "spec.requirements.architecture",
             ],
-        }
-    }
-
-    /// The name in permissions.
-    pub fn plural(self) -> &'static str {
-        match self {
-            Self::Nodes => "nodes",
-            Self::HyperConvergeds => "hyperconvergeds",
-            Self::KubeVirts => "kubevirts",
-            Self::DataSources => "datasources",
-            Self::Preferences => "virtualmachinepreferences",
-            Self::ClusterPreferences => "virtualmachineclusterpreferences",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 mod text;
 
-use kube_objects::edit::{Edit, PatchOperation};
+use kube_objects::edit::PatchOperation;
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 use kube_objects::path::{FieldPath, Segment};
 use operator_models::hco::hyperconverged::HyperConverged;
@@ -50,15 +50,15 @@ impl Repair {
 impl Fix {
     /// A fix that only a person can apply.
     pub(crate) fn advice(summary: impl Into<String>) -> Self {
-        Self::edits(summary, &[])
+        Self::edits(summary, [])
     }
 
     /// Edits that a person has to confirm.
-    pub(crate) fn edits(summary: impl Into<String>, edits: &[Edit]) -> Self {
+    pub(crate) fn edits(summary: impl Into<String>, patch: impl Into<Vec<PatchOperation>>) -> Self {
         Self {
             summary: summary.into(),
             complete: false,
-            patch: edits.iter().map(Edit::operation).collect(),
+            patch: patch.into(),
             command: None,
             repair: None,
         }

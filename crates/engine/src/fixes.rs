@@ -15,7 +15,7 @@ use operator_models::hco::template::ENABLE;
 use operator_models::ssp::architecture::knows_all;
 
 use self::annotation::Annotations;
-pub(crate) use self::consequences::{edits, recommended_patch};
+pub(crate) use self::consequences::recommended_patch;
 pub(crate) use self::import::set_import;
 
 use crate::change::Change;

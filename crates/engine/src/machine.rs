@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kube_objects::edit::Edits;
+use kube_objects::edit::{PatchOperation, set};
 use kube_objects::json::{Json, Object};
 use kube_objects::path::FieldPath;
 use kube_objects::text::{escape, quote};
@@ -114,10 +114,11 @@ impl<'a> Machine<'a> {
     pub(crate) fn set_architecture(&self, architecture: &str) -> Proposal<'static> {
         let instance = Object::root(self.object).object("spec").object("template");
         let field = instance.object("spec").field("architecture");
-        let mut edits = Edits::default().set(&field, architecture);
+        let mut patch = set(&field, architecture);
         for (label, selected) in self.vm.node_selectors() {
             if selected != architecture {
-                edits = edits.replace(Self::selector_path(label), architecture);
+                let path = Self::selector_path(label);
+                patch.push(PatchOperation::replace(&path, architecture));
             }
         }
         let machine_type = &self.vm.machine_type;
@@ -125,9 +126,9 @@ impl<'a> Machine<'a> {
         if !machine_type.is_empty()
             && machine_type::architecture_of(machine_type) != Some(architecture)
         {
-            edits = edits.remove(Self::machine_type_path());
+            patch.push(PatchOperation::remove(&Self::machine_type_path()));
         }
-        Proposal::edits(format!("use {architecture}"), &edits.finish())
+        Proposal::edits(format!("use {architecture}"), patch)
     }
 
     /// Replaces the DataSource with the one that has the same image for the VM's architecture, if it exists.
@@ -141,12 +142,13 @@ impl<'a> Machine<'a> {
         let path = FieldPath::new(&["spec", "dataVolumeTemplates"])
             .index(source.index)
             .keys(&["spec", "sourceRef"]);
-        let mut edits = Edits::default().replace(path.key("name"), name.as_str());
+        let mut patch = vec![PatchOperation::replace(&path.key("name"), name.as_str())];
         if namespace != source.namespace {
-            edits = edits.add(path.key("namespace"), namespace.as_str());
+            let path = path.key("namespace");
+            patch.push(PatchOperation::add(&path, namespace.as_str()));
         }
         let summary = format!("use the DataSource for {}", architecture.name());
-        Some(Proposal::edits(summary, &edits.finish()))
+        Some(Proposal::edits(summary, patch))
     }
 
     /// The architectures that the VM could have instead: KubeVirt supports them, and a workload node has them.

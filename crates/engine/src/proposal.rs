@@ -1,6 +1,6 @@
 //! A way to resolve a violation, as its rule proposes it.
 
-use kube_objects::edit::Edit;
+use kube_objects::edit::PatchOperation;
 use operator_models::hco::template::Template;
 
 use crate::fix::Fix;
@@ -46,7 +46,7 @@ impl Proposal<'_> {
     }
 
     /// Edits that a person has to confirm.
-    pub(crate) fn edits(summary: impl Into<String>, edits: &[Edit]) -> Self {
-        Self::Fix(Fix::edits(summary, edits))
+    pub(crate) fn edits(summary: impl Into<String>, patch: impl Into<Vec<PatchOperation>>) -> Self {
+        Self::Fix(Fix::edits(summary, patch))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kube_objects::edit::{self, Edit};
+use kube_objects::edit::{self, PatchOperation};
 use kube_objects::json::Json;
 use kube_objects::text::{cut, quote};
 use operator_models::ssp::architecture::knows_all;
@@ -10,7 +10,7 @@ use operator_models::ssp::architecture::knows_all;
 use crate::change::Change;
 use crate::evaluate::{Detection, Outcome, evaluate};
 use crate::fix::Repair;
-use crate::fixes::{Fixes, edits, set_import};
+use crate::fixes::{Fixes, set_import};
 use crate::inputs::Inputs;
 use crate::request::HyperConvergedRequest;
 use crate::rule::{RepairKind, Rule};
@@ -22,7 +22,7 @@ pub(crate) struct Step {
     pub(crate) rule: &'static Rule,
     pub(crate) template: Option<String>,
     pub(crate) repair: Repair,
-    edits: Vec<Edit>,
+    patch: Vec<PatchOperation>,
 }
 
 impl Step {
@@ -34,7 +34,8 @@ impl Step {
             }
             Repair::Normalise | Repair::FromImage => {
                 let template = self.template.as_deref().unwrap_or_default();
-                let value = self.edits.iter().rev().find_map(Edit::text);
+                let mut values = self.patch.iter().rev();
+                let value = values.find_map(|operation| operation.value.as_ref()?.as_str());
                 format!(
                     "the architectures annotation of template {} is {}",
                     quote(template),
@@ -94,10 +95,10 @@ fn apply<'f>(
             return Ok(repaired);
         }
         let object = repaired.object.as_deref().unwrap_or(request.object.text());
-        let edits = next.iter().flat_map(|step| &step.edits);
+        let patch = next.iter().flat_map(|step| &step.patch);
         let object = Json::parse(object.as_bytes())
             .ok()
-            .and_then(|object| edit::apply(object, edits))
+            .and_then(|object| edit::apply(object, patch))
             .ok_or("No repair was applied: the changes cannot be applied to the object.")?;
         repaired.steps.append(&mut next);
         let object = repaired.object.insert(object);
@@ -154,12 +155,10 @@ fn steps(fixes: &Fixes<'_, '_>) -> Result<Vec<Step>, String> {
                 rule,
                 template: template.map(str::to_owned),
                 repair: wanted.clone(),
-                edits: match wanted {
+                patch: match wanted {
                     // Annotations have separate repairs.
-                    Repair::EnableImport => {
-                        set_import(configuration.hco, configuration.version()).finish()
-                    }
-                    Repair::PlaceOn(_) | Repair::Normalise | Repair::FromImage => edits(&fix.patch),
+                    Repair::EnableImport => set_import(configuration.hco, configuration.version()),
+                    Repair::PlaceOn(_) | Repair::Normalise | Repair::FromImage => fix.patch.clone(),
                 },
             });
         } else if (*wanted != Repair::FromImage || detection.outcome == Outcome::Deny)

@@ -60,7 +60,7 @@ use crate::violation::{Violation, Violations};
 mod prelude {
     pub(super) use std::collections::{BTreeMap, BTreeSet};
 
-    pub(super) use kube_objects::edit::Edits;
+    pub(super) use kube_objects::edit::PatchOperation;
     pub(super) use kube_objects::json::Field;
     pub(super) use kube_objects::path::FieldPath;
     pub(super) use kube_objects::text::{escape, quote};

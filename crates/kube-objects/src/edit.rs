@@ -10,25 +10,12 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::json::{Field, Json, Kind};
-use crate::path::{FieldPath, Segment};
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
-    pub path: FieldPath,
-    pub change: Change,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// Adds a key to a map, or an item to a list.
-    Add(Value),
-    Replace(Value),
-    Remove,
-}
+use crate::path::{FieldPath, Segment, unescaped};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchOperation {
     pub op: Cow<'static, str>,
+    /// A JSON pointer.
     pub path: String,
     /// The new value; absent for `remove`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,116 +23,82 @@ pub struct PatchOperation {
 }
 
 impl PatchOperation {
-    /// The same change as an edit; `None` if the operation and the value don't fit.
-    pub fn edit(&self) -> Option<Edit> {
-        Some(Edit {
-            path: FieldPath::from_pointer(&self.path),
-            change: match (&*self.op, self.value.clone()) {
-                ("add", Some(value)) => Change::Add(value),
-                ("replace", Some(value)) => Change::Replace(value),
-                ("remove", None) => Change::Remove,
-                _ => return None,
-            },
-        })
-    }
-}
-
-impl Edit {
-    /// Whether applying the edit twice differs from applying it once.
-    pub fn is_once_only(&self) -> bool {
-        let is_item = matches!(self.path.segments().last(), Some(Segment::Index(_)));
-        match self.change {
-            Change::Add(_) => is_item || self.adds_a_parent(),
-            Change::Replace(_) => self.adds_a_parent(),
-            Change::Remove => true,
-        }
+    /// Adds a key to a map, or an item to a list.
+    pub fn add(path: &FieldPath, value: impl Into<Value>) -> Self {
+        Self::new("add", path, Some(value.into()))
     }
 
-    /// Whether the edit only adds a parent for another edit.
+    pub fn replace(path: &FieldPath, value: impl Into<Value>) -> Self {
+        Self::new("replace", path, Some(value.into()))
+    }
+
+    pub fn remove(path: &FieldPath) -> Self {
+        Self::new("remove", path, None)
+    }
+
+    fn new(op: &'static str, path: &FieldPath, value: Option<Value>) -> Self {
+        let path = path.pointer();
+        let op = op.into();
+        Self { op, path, value }
+    }
+
+    /// Whether applying the operation twice differs from applying it once.
+    fn is_once_only(&self) -> bool {
+        let path = FieldPath::from_pointer(&self.path);
+        let is_item = matches!(path.segments().last(), Some(Segment::Index(_)));
+        self.adds_a_parent() || self.op == "remove" || self.op == "add" && is_item
+    }
+
+    /// Whether the operation only adds a parent for another one.
     pub fn adds_a_parent(&self) -> bool {
-        match &self.change {
-            Change::Add(value) | Change::Replace(value) => [json!({}), json!([])].contains(value),
-            Change::Remove => false,
-        }
+        let value = self.value.as_ref();
+        value.is_some_and(|value| [json!({}), json!([])].contains(value))
     }
+}
 
-    pub fn text(&self) -> Option<&str> {
-        match &self.change {
-            Change::Add(value) | Change::Replace(value) => value.as_str(),
-            Change::Remove => None,
-        }
-    }
+/// Sets a field. Separate operations add missing parents, so that nothing that exists is replaced.
+pub fn set(field: &Field<'_>, value: impl Into<Value>) -> Vec<PatchOperation> {
+    let path = field.path();
+    let parents: Vec<&FieldPath> = iter::successors(path.parent(), |path| path.parent())
+        .take(field.missing.count)
+        .collect();
+    let parents = parents.into_iter().rev().enumerate();
+    let mut patch: Vec<_> = parents
+        .map(|(index, parent)| match index {
+            0 if field.missing.is_null => PatchOperation::replace(parent, json!({})),
+            _ => PatchOperation::add(parent, json!({})),
+        })
+        .collect();
+    patch.push(if field.is_present() || field.is_null() {
+        PatchOperation::replace(&path, value)
+    } else {
+        PatchOperation::add(&path, value)
+    });
+    patch
+}
 
-    pub fn operation(&self) -> PatchOperation {
-        let (op, value) = match &self.change {
-            Change::Add(value) => ("add", Some(value.clone())),
-            Change::Replace(value) => ("replace", Some(value.clone())),
-            Change::Remove => ("remove", None),
-        };
-        PatchOperation {
-            op: op.into(),
-            path: self.path.pointer(),
-            value,
+/// Adds operations to a patch, unless the patch already has them and they can be applied only once.
+pub fn extend(
+    patch: &mut Vec<PatchOperation>,
+    operations: impl IntoIterator<Item = PatchOperation>,
+) {
+    for operation in operations {
+        if !operation.is_once_only() || !patch.contains(&operation) {
+            patch.push(operation);
         }
     }
 }
 
-#[must_use]
-#[derive(Debug, Default)]
-pub struct Edits {
-    edits: Vec<Edit>,
-}
-
-impl Edits {
-    /// Sets a field. Separate edits add missing parents, so that nothing that exists is replaced.
-    pub fn set(mut self, field: &Field<'_>, value: impl Into<Value>) -> Self {
-        let path = field.path();
-        let parents: Vec<&FieldPath> = iter::successors(path.parent(), |path| path.parent())
-            .take(field.missing.count)
-            .collect();
-        for (index, parent) in parents.into_iter().rev().enumerate() {
-            if !self.edits.iter().any(|edit| edit.path == *parent) {
-                self = match index {
-                    0 if field.missing.is_null => self.replace(parent.clone(), json!({})),
-                    _ => self.add(parent.clone(), json!({})),
-                };
-            }
-        }
-        if field.is_present() || field.is_null() {
-            self.replace(path, value)
-        } else {
-            self.add(path, value)
-        }
-    }
-
-    pub fn add(self, path: FieldPath, value: impl Into<Value>) -> Self {
-        self.with(path, Change::Add(value.into()))
-    }
-
-    pub fn replace(self, path: FieldPath, value: impl Into<Value>) -> Self {
-        self.with(path, Change::Replace(value.into()))
-    }
-
-    pub fn remove(self, path: FieldPath) -> Self {
-        self.with(path, Change::Remove)
-    }
-
-    fn with(mut self, path: FieldPath, change: Change) -> Self {
-        self.edits.push(Edit { path, change });
-        self
-    }
-
-    /// The edits, in the order in which they are applied.
-    pub fn finish(self) -> Vec<Edit> {
-        self.edits
-    }
-}
-
-/// The object after the edits; `None` if one of them cannot be applied.
-pub fn apply<'e>(object: Json<'_>, edits: impl IntoIterator<Item = &'e Edit>) -> Option<String> {
+/// The object after the operations; `None` if one of them cannot be applied.
+pub fn apply<'o>(
+    object: Json<'_>,
+    patch: impl IntoIterator<Item = &'o PatchOperation>,
+) -> Option<String> {
     let mut tree = Tree::Text(object);
-    for edit in edits {
-        tree.apply(&edit.path.segments(), &edit.change)?;
+    for operation in patch {
+        let keys = operation.path.split('/').skip(1);
+        let keys: Vec<String> = keys.map(unescaped).collect();
+        tree.apply(&keys, operation)?;
     }
     serde_json::to_string(&tree).ok()
 }
@@ -159,39 +112,37 @@ enum Tree<'a> {
 }
 
 impl Tree<'_> {
-    fn apply(&mut self, path: &[&Segment], change: &Change) -> Option<()> {
-        let (segment, below) = path.split_first()?;
-        match (self.open()?, segment) {
-            (Self::Object(members), Segment::Key(key)) => {
+    fn apply(&mut self, path: &[String], operation: &PatchOperation) -> Option<()> {
+        let (key, below) = path.split_first()?;
+        let new = operation.value.clone().map(Self::New);
+        match self.open()? {
+            Self::Object(members) => {
                 let member = members.iter_mut().rfind(|(name, _)| name == key);
-                match (change, member) {
-                    (_, Some((_, value))) if !below.is_empty() => {
-                        return value.apply(below, change);
+                match (&*operation.op, member, new) {
+                    (_, Some((_, value)), _) if !below.is_empty() => {
+                        return value.apply(below, operation);
                     }
-                    (Change::Add(new) | Change::Replace(new), Some((_, value))) => {
-                        *value = Self::New(new.clone());
+                    ("add" | "replace", Some((_, value)), Some(new)) => *value = new,
+                    ("remove", Some(_), None) => members.retain(|(name, _)| name != key),
+                    ("add", None, Some(new)) if below.is_empty() => {
+                        members.push((key.clone().into(), new));
                     }
-                    (Change::Remove, Some(_)) => members.retain(|(name, _)| name != key),
-                    (Change::Add(new), None) if below.is_empty() => {
-                        members.push((key.clone(), Self::New(new.clone())));
-                    }
-                    (_, None) => return None,
+                    _ => return None,
                 }
             }
-            (Self::List(items), Segment::Index(index)) => {
+            Self::List(items) => {
+                let index: usize = key.parse().ok()?;
                 if !below.is_empty() {
-                    return items.get_mut(*index)?.apply(below, change);
+                    return items.get_mut(index)?.apply(below, operation);
                 }
-                match change {
-                    Change::Add(value) if *index <= items.len() => {
-                        items.insert(*index, Self::New(value.clone()));
-                    }
-                    Change::Replace(value) => *items.get_mut(*index)? = Self::New(value.clone()),
-                    Change::Remove if *index < items.len() => drop(items.remove(*index)),
-                    Change::Add(_) | Change::Remove => return None,
+                match (&*operation.op, new) {
+                    ("add", Some(new)) if index <= items.len() => items.insert(index, new),
+                    ("replace", Some(new)) => *items.get_mut(index)? = new,
+                    ("remove", None) if index < items.len() => drop(items.remove(index)),
+                    _ => return None,
                 }
             }
-            _ => return None,
+            Self::Text(_) | Self::New(_) => return None,
         }
         Some(())
     }

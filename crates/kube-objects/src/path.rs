@@ -92,9 +92,14 @@ impl FieldPath {
             .skip(1)
             .fold(Self::default(), |path, segment| match segment.parse() {
                 Ok(index) => path.index(index),
-                Err(_) => path.key(segment.replace("~1", "/").replace("~0", "~")),
+                Err(_) => path.key(unescaped(segment)),
             })
     }
+}
+
+/// The key that a segment of a JSON pointer stands for.
+pub(crate) fn unescaped(segment: &str) -> String {
+    segment.replace("~1", "/").replace("~0", "~")
 }
 
 impl fmt::Display for FieldPath {

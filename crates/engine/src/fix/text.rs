@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use kube_objects::edit::{Change, Edit, PatchOperation};
-use kube_objects::path::Segment;
+use kube_objects::edit::PatchOperation;
+use kube_objects::path::{FieldPath, Segment};
 use kube_objects::text::escape;
 use serde_json::Value;
 
@@ -14,8 +14,10 @@ impl Fix {
     pub fn text(&self) -> String {
         const SHOWN: usize = 4;
         let mut text = self.summary.clone();
-        let edits = self.patch.iter().filter_map(PatchOperation::edit);
-        let changes: Vec<Edit> = edits.filter(|edit| !edit.adds_a_parent()).collect();
+        let patch = self.patch.iter();
+        let changes: Vec<_> = patch
+            .filter(|operation| !operation.adds_a_parent())
+            .collect();
         match changes.as_slice() {
             [] => {}
             [only] => {
@@ -26,8 +28,8 @@ impl Fix {
             }
             changes => {
                 text.push(':');
-                for edit in changes.iter().take(SHOWN) {
-                    let _ = write!(text, "\n  {}", describe(edit));
+                for operation in changes.iter().take(SHOWN) {
+                    let _ = write!(text, "\n  {}", describe(operation));
                 }
                 if let Some(more @ 1..) = changes.len().checked_sub(SHOWN) {
                     let _ = write!(text, "\n  and {more} more");
@@ -41,14 +43,14 @@ impl Fix {
     }
 }
 
-/// An annotation as the user types it, for example `ssp.kubevirt.io/dict.architectures: "amd64,arm64"`, if the edit sets
-/// one.
-fn annotation(edit: &Edit) -> Option<String> {
-    let (Change::Add(Value::String(value)) | Change::Replace(Value::String(value))) = &edit.change
-    else {
-        return None;
-    };
-    match edit.path.segments().as_slice() {
+/// An annotation as the user types it, for example `ssp.kubevirt.io/dict.architectures: "amd64,arm64"`, if the operation
+/// sets one.
+fn annotation(operation: &PatchOperation) -> Option<String> {
+    let value = operation.value.as_ref()?.as_str()?;
+    match FieldPath::from_pointer(&operation.path)
+        .segments()
+        .as_slice()
+    {
         [.., Segment::Key(map), Segment::Key(key)] if map == "annotations" => {
             Some(format!("{key}: {}", quoted(value)))
         }
@@ -60,17 +62,17 @@ fn quoted(value: &str) -> String {
     format!("\"{}\"", escape(value, 120))
 }
 
-fn describe(edit: &Edit) -> String {
-    let path = &edit.path;
-    match (&edit.change, path.segments().last()) {
-        (Change::Remove, _) => format!("remove {path}"),
-        (Change::Add(value), Some(Segment::Index(_))) => {
+fn describe(operation: &PatchOperation) -> String {
+    let path = FieldPath::from_pointer(&operation.path);
+    let Some(value) = &operation.value else {
+        return format!("remove {path}");
+    };
+    match path.segments().last() {
+        Some(Segment::Index(_)) if operation.op == "add" => {
             let list = path.parent().cloned().unwrap_or_default();
             format!("add {} to {list}", flow(value))
         }
-        (Change::Add(value) | Change::Replace(value), _) => {
-            format!("set {path} to {}", flow(value))
-        }
+        _ => format!("set {path} to {}", flow(value)),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use kube_objects::edit::Edits;
+use kube_objects::edit::{PatchOperation, set};
 use kube_objects::json::{Field, Object};
 use kube_objects::name::is_dns1123_subdomain;
 use kube_objects::text::quote;
@@ -114,12 +114,14 @@ impl<'f> Fixes<'_, 'f> {
             ));
         }
         let entry = json!({"metadata": {"annotations": {(ENABLE): "false"}, "name": name}});
-        let mut edits = Edits::default();
-        if !templates.is_present() {
-            edits = edits.set(templates, json!([]));
-        }
+        let mut patch = if templates.is_present() {
+            Vec::new()
+        } else {
+            set(templates, json!([]))
+        };
         let position = list.index(hco.templates.len());
-        Fix::edits("disable the template", &edits.add(position, entry).finish())
+        patch.push(PatchOperation::add(&position, entry));
+        Fix::edits("disable the template", patch)
     }
 
     /// How a value agrees with the image of a template; `None` if the image was not looked up.
@@ -238,18 +240,16 @@ impl<'f> Fixes<'_, 'f> {
         name: &'static str,
         value: impl Into<Value>,
     ) -> Fix {
-        let edits = self.set_annotation(Edits::default(), template, name, value);
-        Fix::edits(summary, &edits.finish())
+        Fix::edits(summary, self.set_annotation(template, name, value))
     }
 
     pub(super) fn set_annotation(
         &self,
-        edits: Edits,
         template: &Template<'f>,
         name: &'static str,
         value: impl Into<Value>,
-    ) -> Edits {
-        edits.set(&self.annotations_of(template).object.field(name), value)
+    ) -> Vec<PatchOperation> {
+        set(&self.annotations_of(template).object.field(name), value)
     }
 
     fn annotations_of(&self, template: &Template<'f>) -> Cow<'_, Annotations<'f>> {

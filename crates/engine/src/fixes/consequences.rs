@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kube_objects::edit::{self, Edit, PatchOperation};
+use kube_objects::edit::{self, PatchOperation};
 use kube_objects::json::Json;
 use operator_models::forecast::{self, State};
 use operator_models::hco::hyperconverged::LocatedFields;
@@ -39,7 +39,7 @@ impl Fixes<'_, '_> {
             }
             let Some(Consequences {
                 templates, lost, ..
-            }) = self.consequences(&edits(&patch))
+            }) = self.consequences(&patch)
             else {
                 return;
             };
@@ -89,10 +89,10 @@ impl Fixes<'_, '_> {
         templates <= TEMPLATES && self.object.text().len() <= MAX_EVALUATED_AGAIN
     }
 
-    /// The consequences of these edits; `None` if they cannot be applied.
-    pub(super) fn consequences(&self, edits: &[Edit]) -> Option<Consequences> {
+    /// The consequences of a patch; `None` if it cannot be applied.
+    pub(super) fn consequences(&self, patch: &[PatchOperation]) -> Option<Consequences> {
         let configuration = self.configuration();
-        let object = edit::apply(self.object, edits)?;
+        let object = edit::apply(self.object, patch)?;
         let object = Json::parse(object.as_bytes()).ok()?;
         let hco = LocatedFields::new(object, configuration.hco.api_version)
             .read()
@@ -152,18 +152,9 @@ pub(crate) fn recommended_patch(findings: &[Finding]) -> Vec<PatchOperation> {
         if patch.ends_with(&fix.patch) {
             continue;
         }
-        for operation in &fix.patch {
-            let is_once_only = operation.edit().is_some_and(|edit| edit.is_once_only());
-            if !is_once_only || !patch.contains(operation) {
-                patch.push(operation.clone());
-            }
-        }
+        edit::extend(&mut patch, fix.patch.iter().cloned());
     }
     patch
-}
-
-pub(crate) fn edits(patch: &[PatchOperation]) -> Vec<Edit> {
-    patch.iter().filter_map(PatchOperation::edit).collect()
 }
 
 /// Marks the fixes of findings about these templates as incomplete. Findings without a template have the empty name.

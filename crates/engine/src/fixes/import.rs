@@ -1,6 +1,6 @@
 //! Enable the import.
 
-use kube_objects::edit::Edits;
+use kube_objects::edit::{PatchOperation, extend, set};
 use kube_objects::json::Kind;
 use kube_objects::text;
 use operator_models::hco::api_version::ApiVersion;
@@ -32,15 +32,16 @@ impl<'a> Fixes<'_, 'a> {
         let corrections = self.corrections();
         let is_all = corrections.is_some();
         let has_corrections = corrections.as_ref().is_some_and(|all| !all.is_empty());
-        let mut edits = set_import(hco, configuration.version());
+        let mut patch = set_import(hco, configuration.version());
         for (template, value) in corrections.into_iter().flatten() {
-            edits = match value {
-                Some(value) => self.set_annotation(edits, template, ARCHITECTURES, value),
-                None => edits.remove(configuration.architectures_path(template)),
+            let path = configuration.architectures_path(template);
+            let corrected = match value {
+                Some(value) => self.set_annotation(template, ARCHITECTURES, value),
+                None => vec![PatchOperation::remove(&path)],
             };
+            extend(&mut patch, corrected);
         }
-        let edits = edits.finish();
-        let Some(Consequences { revealed, lost, .. }) = self.consequences(&edits) else {
+        let Some(Consequences { revealed, lost, .. }) = self.consequences(&patch) else {
             return Fix::advice(ADVICE);
         };
         if !lost.is_empty() && revealed.is_empty() {
@@ -77,7 +78,7 @@ impl<'a> Fixes<'_, 'a> {
         let command = (is_flag_alone && is_field_alone)
             .then(|| merge_command(hco, &hco.fields.import.path(), true));
         // Whether to use a preview feature is the user's decision.
-        let fix = Fix::edits(summary, &edits)
+        let fix = Fix::edits(summary, patch)
             .complete_if(!is_preview && is_all && revealed.is_empty() && !self.skips_images())
             .with_command(command);
         if lost.is_empty() {
@@ -134,14 +135,15 @@ impl<'a> Fixes<'_, 'a> {
 
 /// Sets the field for the import, or in v1 the feature gate, whichever the version of HCO reads. If the version is
 /// unknown, both: HCO 1.18 drops the field silently, HCO 1.19 accepts both if they agree.
-pub(crate) fn set_import(hco: &HyperConverged<'_>, version: &Version) -> Edits {
+pub(crate) fn set_import(hco: &HyperConverged<'_>, version: &Version) -> Vec<PatchOperation> {
     let gate = |name: &str| json!({"name": name, "state": "Enabled"});
     let list = &hco.fields.gates;
     let reads_field = hco.api_version == ApiVersion::V1beta1 || version.number.has_import_field();
-    let mut edits = Edits::default();
-    if reads_field {
-        edits = edits.set(&hco.fields.import, true);
-    }
+    let mut patch = if reads_field {
+        set(&hco.fields.import, true)
+    } else {
+        Vec::new()
+    };
     let is_gate = |gate: &Gate| gate.is_known(version.number);
     let is_listed = hco.import.gates.iter().any(is_gate);
     let needs_gate = !reads_field || (!version.is_known && hco.import.field.is_none());
@@ -150,21 +152,25 @@ pub(crate) fn set_import(hco: &HyperConverged<'_>, version: &Version) -> Edits {
     let gates = hco.import.gates.iter().enumerate();
     for (index, entry) in gates.filter(|(_, entry)| is_gate(entry)).take(2) {
         if !entry.enabled {
-            edits = edits.replace(list.path().index(index), gate(&entry.name));
+            let path = list.path().index(index);
+            patch.push(PatchOperation::replace(&path, gate(&entry.name)));
         }
     }
     // Before 1.19, HCO ignores a gate in another letter case. This edit replaces it with the correct gate, because
     // `import-gate-misspelled` also corrects its name.
     let misspelled = hco.import.gates.iter().position(|gate| gate.is_import);
     if let Some(index) = misspelled.filter(|_| needs_gate && !is_listed) {
-        return edits.replace(list.path().index(index), gate(GATE));
+        let path = list.path().index(index);
+        patch.push(PatchOperation::replace(&path, gate(GATE)));
+        return patch;
     }
     if hco.api_version == ApiVersion::V1 && needs_gate && !is_listed {
         // The empty object that an upgrade from HCO 1.18 leaves is not a list.
         if list.json().is_none_or(|json| json.kind() == Kind::Object) {
-            edits = edits.set(list, json!([]));
+            extend(&mut patch, set(list, json!([])));
         }
-        edits = edits.add(list.path().index(hco.import.gates.len()), gate(GATE));
+        let path = list.path().index(hco.import.gates.len());
+        patch.push(PatchOperation::add(&path, gate(GATE)));
     }
-    edits
+    patch
 }

@@ -1,6 +1,6 @@
 //! Place the workloads on one architecture.
 
-use kube_objects::edit::Edits;
+use kube_objects::edit::set;
 use kube_objects::json::Field;
 use kube_objects::placement::ARCHITECTURE_LABEL;
 use operator_models::hco::import::Import;
@@ -54,7 +54,6 @@ impl Fixes<'_, '_> {
     /// `label` is the field for the architecture's label.
     fn place_on(&self, architecture: &str, summary: &str, label: &Field<'_>) -> Fix {
         let configuration = self.configuration();
-        let edits = Edits::default().set(label, architecture).finish();
         let command = merge_command(configuration.hco, &label.path(), architecture);
         // Golden images can have been imported for the architecture of the node on which the importer ran. A placement does
         // not change a DataImportCron, and the digest of the index is the same for each architecture, so CDI does not
@@ -71,7 +70,7 @@ impl Fixes<'_, '_> {
         } else {
             ""
         };
-        Fix::edits(format!("{summary}{price}"), &edits)
+        Fix::edits(format!("{summary}{price}"), set(label, architecture))
             .with_command(Some(command))
             .with_repair(Repair::PlaceOn(architecture.to_owned()))
     }

@@ -74,8 +74,7 @@ fn violation<'f>(
         value: value.into(),
         ..Violation::of(&template.name, move || {
             let path = configuration.architectures_path(template);
-            let removed = Edits::default().remove(path.clone()).finish();
-            let remove = Fix::edits("remove the annotation", &removed);
+            let remove = Fix::edits("remove the annotation", [PatchOperation::remove(&path)]);
             Description {
                 path,
                 fact: fact(),

@@ -32,14 +32,14 @@ pub(crate) fn check<'f>(
                 Violation::of(template.name, move || {
                     let template_path = configuration.path_of_index(Some(index), &[]);
                     let path = rejection::path(&template_path, reason);
-                    // The edits, if the correct value is certain. CDI can have another reason after this one, so a person
+                    // The patch, if the correct value is certain. CDI can have another reason after this one, so a person
                     // has to check the result.
-                    let edits = match reason {
-                        Rejection::FieldUnsettable(_) => Edits::default().remove(path.clone()),
+                    let patch = match reason {
+                        Rejection::FieldUnsettable(_) => Some(PatchOperation::remove(&path)),
                         Rejection::ImageStreamWithoutNode => {
-                            Edits::default().add(path.clone(), "node")
+                            Some(PatchOperation::add(&path, "node"))
                         }
-                        _ => Edits::default(),
+                        _ => None,
                     };
                     Description {
                         path,
@@ -48,7 +48,7 @@ pub(crate) fn check<'f>(
                             quote(template.name),
                             rejection::reason(reason)
                         ),
-                        fixes: vec![Proposal::edits(rejection::advice(reason), &edits.finish())],
+                        fixes: vec![Proposal::edits(rejection::advice(reason), Vec::from_iter(patch))],
                     }
                 })
             })

@@ -16,14 +16,14 @@ pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violatio
         let is_wanted = import.field.unwrap_or(false);
         let state = if is_wanted { "Enabled" } else { "Disabled" };
         let gate = json!({"name": GATE, "state": state});
-        let agree = Edits::default().replace(path.clone(), gate).finish();
+        let agree = [PatchOperation::replace(&path, gate)];
         Description {
             path,
             fact: format!(
                 "The deprecated feature gate {GATE} and the field {field} contradict each other"
             ),
             fixes: vec![
-                Proposal::edits("set the feature gate to the value of the field", &agree),
+                Proposal::edits("set the feature gate to the value of the field", agree),
                 Proposal::advice(format!(
                     "remove the feature gate, and set {field} to the value that you want"
                 )),

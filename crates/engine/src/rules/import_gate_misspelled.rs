@@ -55,14 +55,11 @@ fn describe<'f>(
     // A name that is listed twice is invalid.
     let is_listed = gates.iter().any(|gate| gate.name == GATE);
     let is_editable = gate.has_plain_key && !is_listed;
-    let mut edits = Edits::default();
-    if is_editable {
-        edits = edits.replace(path.clone(), GATE);
-    }
+    let patch = is_editable.then(|| PatchOperation::replace(&path, GATE));
     // Correcting the name can change the import, unless this version ignores the letter case.
     let is_complete =
         typos == 0 && version.number.ignores_case_of_gates() && is_alone && is_editable;
-    let fix = Fix::edits(format!("use the name {GATE}"), &edits.finish());
+    let fix = Fix::edits(format!("use the name {GATE}"), Vec::from_iter(patch));
     Description {
         path,
         fact: match typos {

@@ -14,7 +14,7 @@ pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violatio
             Import::Disabled => "off",
         };
         let path = hco.fields.v1_only.path();
-        let removed = Edits::default().remove(path.clone()).finish();
+        let removed = [PatchOperation::remove(&path)];
         let summary = "remove the annotation, which v1 objects do not need";
         Description {
             path,
@@ -24,7 +24,7 @@ pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violatio
                 state(configuration.import)
             ),
             fixes: vec![Proposal::Fix(
-                Fix::edits(summary, &removed).complete_if(true),
+                Fix::edits(summary, removed).complete_if(true),
             )],
         }
     };

@@ -26,7 +26,7 @@ pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violatio
             // The values in the annotation are lost.
             fixes: vec![Proposal::edits(
                 "move its values to the regular fields, then remove the annotation",
-                &Edits::default().remove(path).finish(),
+                [PatchOperation::remove(&path)],
             )],
         }
     }))

@@ -18,9 +18,9 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f>> {
     let describe = move || {
         let shown = machine.shown();
         let path = Machine::machine_type_path();
-        let removed = Edits::default().remove(path.clone()).finish();
+        let removed = [PatchOperation::remove(&path)];
         let summary = format!("remove the machine type, so that KubeVirt sets the one for {shown}");
-        let mut fixes = vec![Proposal::edits(summary, &removed)];
+        let mut fixes = vec![Proposal::edits(summary, removed)];
         if machine.can_start_as(owner) {
             fixes.push(machine.set_architecture(owner));
         }

@@ -40,9 +40,9 @@ fn by_node_selector<'f>(
     selected: &str,
 ) -> Description<'f> {
     let path = Machine::selector_path(label);
-    let removed = Edits::default().remove(path.clone()).finish();
+    let removed = [PatchOperation::remove(&path)];
     let summary = "remove the architecture from the nodeSelector";
-    let mut fixes = vec![Proposal::edits(summary, &removed)];
+    let mut fixes = vec![Proposal::edits(summary, removed)];
     if machine.can_start_as(selected) {
         // The user wrote the nodeSelector, but KubeVirt adds an architecture that the user did not set.
         fixes.insert(0, machine.set_architecture(selected));

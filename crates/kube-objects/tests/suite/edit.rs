@@ -1,6 +1,6 @@
 //! Paths, and changes of objects.
 
-use kube_objects::edit::{Edit, Edits, PatchOperation, apply};
+use kube_objects::edit::{PatchOperation, apply, extend, set};
 use kube_objects::json::Field;
 use kube_objects::path::FieldPath;
 use serde_json::json;
@@ -42,17 +42,18 @@ fn field<'a>(text: &'a str, parents: &[&'static str], key: &'static str) -> Fiel
 #[test]
 fn missing_parents_are_added_by_edits_of_their_own() {
     let text = r#"{"spec":null}"#;
-    let set = |edits: Edits, key| edits.set(&field(text, &["spec", "a"], key), true);
-    let edits = set(set(Edits::default(), "b/c"), "d").finish();
-    let operations: Vec<_> = edits.iter().map(Edit::operation).collect();
+    let mut patch = Vec::new();
+    for key in ["b/c", "d"] {
+        extend(&mut patch, set(&field(text, &["spec", "a"], key), true));
+    }
     let expected = json!([
         {"op": "replace", "path": "/spec", "value": {}},
         {"op": "add", "path": "/spec/a", "value": {}},
         {"op": "add", "path": "/spec/a/b~1c", "value": true},
         {"op": "add", "path": "/spec/a/d", "value": true},
     ]);
-    assert_eq!(json!(operations), expected);
-    let edited = apply(super::json(text), &edits);
+    assert_eq!(json!(patch), expected);
+    let edited = apply(super::json(text), &patch);
     assert_eq!(
         edited.as_deref(),
         Some(r#"{"spec":{"a":{"b/c":true,"d":true}}}"#)
@@ -78,17 +79,16 @@ fn only_what_an_edit_names_changes() {
 {} | remove  |"#;
     for line in TABLE.lines() {
         let parts: Vec<&str> = line.split(" |").map(str::trim_start).collect();
-        let edits = parts[1].split(';').map(|operation| {
+        let patch = parts[1].split(';').map(|operation| {
             let (op, path) = operation.split_once(' ').unwrap();
-            let operation = PatchOperation {
+            PatchOperation {
                 op: op.to_owned().into(),
                 path: path.to_owned(),
                 value: (op != "remove").then_some(json!(true)),
-            };
-            operation.edit().unwrap()
+            }
         });
-        let edits: Vec<Edit> = edits.collect();
-        let edited = apply(super::json(parts[0]), &edits);
+        let patch: Vec<_> = patch.collect();
+        let edited = apply(super::json(parts[0]), &patch);
         assert_eq!(edited.unwrap_or_default(), parts[2], "{line}");
     }
 }
