@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use operator_models::forecast::{self, Changes, Forecast, Given, Objects, Rejected, State};
 use operator_models::hco::node::Census;
-use operator_models::hco::rejection::HcoRejection;
 
 use crate::configuration::{Configuration, Origin};
 use crate::images::Images;
@@ -35,13 +34,9 @@ pub(crate) enum NoForecast<'a> {
 impl<'a> Side<'a> {
     pub(crate) fn new(configuration: Configuration<'a>, census: Option<&'a Census>) -> Self {
         let forecast = match given(&configuration, census) {
-            Ok(_) if configuration.contradicts_itself => Err(NoForecast::Rejected(
-                Rejected::ByHco(HcoRejection::ImportContradiction),
-            )),
+            Ok(_) if configuration.contradicts_itself => Err(NoForecast::Rejected(Rejected::ByHco)),
             Ok(given) => Forecast::new(&given).map_err(|rejected| match rejected {
-                Rejected::ByHco(HcoRejection::WrongType(_)) => {
-                    NoForecast::Mistyped(Box::new(Forecast::of_accepted(&given)))
-                }
+                Rejected::Mistyped => NoForecast::Mistyped(Box::new(Forecast::of_accepted(&given))),
                 rejected => NoForecast::Rejected(rejected),
             }),
             Err(none) => Err(none),

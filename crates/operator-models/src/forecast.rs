@@ -16,7 +16,7 @@ use crate::cdi::data_source;
 use crate::hco::golden_image::{accepted_images, golden_images};
 use crate::hco::import::Import;
 use crate::hco::jsonpatch::{SspPatch, Uncertain};
-use crate::hco::rejection::{HcoRejection, rejection};
+use crate::hco::rejection::is_rejected;
 use crate::ssp::architecture::{Architecture, Unusable, architectures, check_architectures};
 use crate::ssp::data_sources::{Key, LostCron, Wanted};
 use crate::ssp::template::ssp_templates;
@@ -35,7 +35,12 @@ pub use crate::ssp::template::{Given, SspTemplate};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejected<'a> {
     /// HCO rejects the HyperConverged, or fails to reconcile it.
-    ByHco(HcoRejection),
+    ByHco,
+    /// A field of a template has a wrong type, so that HCO rejects the HyperConverged.
+    ///
+    /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go, which decodes the
+    /// whole object.
+    Mistyped,
     /// The API server rejects the SSP object, because of this template's contentType.
     ContentType(&'a str),
     Architectures(Unusable<'a>),
@@ -85,17 +90,13 @@ impl<'a> Forecast<'a> {
     /// The forecast for an object, or the component that rejects it. Whether the object contradicts itself about the import
     /// depends on the object before the update, and is not checked here.
     pub fn new(given: &Given<'a>) -> Result<Self, Rejected<'a>> {
-        if let Some(rejection) = rejection(given.hco, given.common, given.version) {
-            return Err(Rejected::ByHco(rejection));
+        if is_rejected(given.hco, given.common, given.version) {
+            return Err(Rejected::ByHco);
         }
         let images = golden_images(given.hco, given.common);
         let (templates, left_out) = ssp_templates(given, &images);
-        if let Some(index) = templates
-            .iter()
-            .filter(|template| template.is_mistyped())
-            .find_map(|template| template.index)
-        {
-            return Err(Rejected::ByHco(HcoRejection::WrongType(index)));
+        if templates.iter().any(SspTemplate::is_mistyped) {
+            return Err(Rejected::Mistyped);
         }
         if let Some(template) = templates
             .iter()

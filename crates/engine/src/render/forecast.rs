@@ -49,7 +49,7 @@ pub(super) fn none(reason: &NoForecast<'_>) -> NoForecastReport {
         NoForecast::Rejected(Rejected::Architectures(Unusable::None)) => {
             NoForecastReport::NoArchitecture
         }
-        NoForecast::Rejected(Rejected::ByHco(_) | Rejected::NameMissing)
+        NoForecast::Rejected(Rejected::ByHco | Rejected::Mistyped | Rejected::NameMissing)
         | NoForecast::Mistyped(_) => NoForecastReport::RejectedByHco,
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn compare<'a>(
     let forecast = match (cluster.forecast(), stage) {
         (Ok(forecast), "") => forecast,
         (Ok(_), _) => return Err(("error", format!("nobody refuses it: {error}"))),
-        (Err(Rejected::ByHco(_)), "hco") => return Ok(None),
+        (Err(Rejected::ByHco | Rejected::Mistyped), "hco") => return Ok(None),
         (Err(Rejected::ContentType(_)), "ssp-webhook") if at == "schema" => return Ok(None),
         (Err(Rejected::Architectures(_) | Rejected::NameMissing), "ssp-webhook")
             if at == "validating-webhook" =>

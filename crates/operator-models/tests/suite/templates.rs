@@ -39,9 +39,9 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         return Ok(Some(CONTRADICTION));
     }
     let forecast = match (cluster.forecast(), error) {
-        (Err(Rejected::ByHco(_)), Some(_)) => return Ok(None),
+        (Err(Rejected::ByHco | Rejected::Mistyped), Some(_)) => return Ok(None),
         (_, Some(column)) => return Err((column, "HCO refuses it".to_owned())),
-        (Err(Rejected::ByHco(_)), None) => {
+        (Err(Rejected::ByHco | Rejected::Mistyped), None) => {
             return Err(("webhookError", "it is accepted".to_owned()));
         }
         (Err(_), None) => return Ok(Some(SSP)),
