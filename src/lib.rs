@@ -20,7 +20,7 @@ pub extern "C" fn wapc_init() {
 
 /// Evaluates a request for the API server.
 fn validate(payload: &[u8]) -> CallResult {
-    response::validation(engine::evaluate(payload, &Kubewarden))
+    response::validation(engine::validate(payload, &Kubewarden))
 }
 
 /// Checks the settings when the policy is deployed.

@@ -26,7 +26,7 @@ impl<'c> Judged<'c> {
         let cluster = case.host();
         Self {
             case,
-            verdict: engine::evaluate(&case.payload(), &cluster),
+            verdict: engine::validate(&case.payload(), &cluster),
             report: engine::report(&case.payload(), &case.host()),
             cluster,
         }

@@ -9,9 +9,7 @@ use operator_models::kubevirt::preference::PreferenceName;
 /// The service account of the policy-server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceAccount {
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
 }
 
@@ -24,13 +22,10 @@ impl fmt::Display for ServiceAccount {
 /// The objects that the policy reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resource {
-    /// The nodes.
     Nodes,
     /// HyperConverged, as v1beta1, which every version of HCO serves.
     HyperConvergeds,
-    /// KubeVirt.
     KubeVirts,
-    /// The DataSources.
     DataSources,
     /// The preferences of a namespace. Only programs read them.
     Preferences,
@@ -71,7 +66,6 @@ impl Resource {
         (group, version)
     }
 
-    /// The kind.
     pub fn kind(self) -> &'static str {
         let [_, _, kind, _] = self.names();
         kind
@@ -113,7 +107,6 @@ impl Resource {
 pub struct Permission<'p> {
     /// For example `list`.
     pub verb: &'p str,
-    /// The objects.
     pub resource: Resource,
     /// The namespace; `None` for the whole cluster.
     pub namespace: Option<&'p str>,
@@ -126,9 +119,6 @@ impl<T: Cluster + Registry> Host for T {}
 
 /// The calls about the cluster. Errors are the host's, unchanged.
 pub trait Cluster {
-    /// The nodes, as JSON of a `v1` `NodeList`, masked to `status.nodeInfo.architecture`.
-    fn nodes(&self) -> Result<Vec<u8>, String>;
-
     /// Whether a service account has a permission: the status of a `SubjectAccessReview` as JSON; `None` if the host
     /// returns no answer.
     fn can_i(&self, _: &ServiceAccount, _: &Permission<'_>) -> Option<Vec<u8>> {
@@ -136,9 +126,7 @@ pub trait Cluster {
     }
 
     /// All objects of a cluster, as JSON of a list, masked to [`Resource::fields`].
-    fn list(&self, resource: Resource) -> Result<Vec<u8>, String> {
-        Err(["there are no ", resource.plural(), " here"].concat())
-    }
+    fn list(&self, resource: Resource) -> Result<Vec<u8>, String>;
 
     /// A DataSource as JSON; `None` if the host does not return it.
     fn data_source(&self, _namespace: &str, _name: &str) -> Option<Vec<u8>> {
@@ -156,8 +144,11 @@ pub trait Cluster {
 pub(crate) struct OnlyNodes<'n>(pub(crate) &'n str);
 
 impl Cluster for OnlyNodes<'_> {
-    fn nodes(&self) -> Result<Vec<u8>, String> {
-        Ok(self.0.into())
+    fn list(&self, resource: Resource) -> Result<Vec<u8>, String> {
+        match resource {
+            Resource::Nodes => Ok(self.0.into()),
+            other => Err(["there are no ", other.plural(), " here"].concat()),
+        }
     }
 }
 

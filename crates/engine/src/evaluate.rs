@@ -23,9 +23,7 @@ use crate::violation::{Violation, Violations};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
-    /// The finding denies the request.
     Deny,
-    /// The finding causes a warning.
     Warn,
     /// The problem existed before the update.
     Carried,
@@ -92,22 +90,13 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
             .collect();
         let mut known = Known::default();
         for (side, violations) in &old {
-            let doubts = Doubts::new(side);
-            known.add(rule, violations, settings, |violation| {
-                doubts.of(rule, violation)
-            });
+            known.add(rule, violations, settings, &Doubts::new(side));
         }
         detections.reserve_exact(violations.len());
-        let found = known.compare(
-            rule,
-            violations,
-            settings,
-            |violation| doubts.of(rule, violation),
-            |violation| existing.and_then(|existing| existing.losses.of(violation.template)),
-        );
-        detections.extend(found);
+        let losses = existing.map(|existing| &existing.losses);
+        detections.extend(known.compare(rule, violations, settings, &doubts, losses));
     }
-    // Without the nodes, no rule could deny the object.
+    // If no rule that needs the nodes could deny the object, an object without nodes is not denied either.
     if node_level != Some(Level::Deny) {
         for detection in &mut detections {
             if detection.rule.is_about_the_policy && detection.outcome == Outcome::Deny {
@@ -132,8 +121,8 @@ pub(crate) fn evaluate_machine<'f>(
             .map(check)
             .unwrap_or_default();
         let mut known = Known::default();
-        known.add(rule, &old, settings, |_| None);
-        detections.extend(known.compare(rule, check(new), settings, |_| None, |_| None));
+        known.add(rule, &old, settings, &Doubts::NONE);
+        detections.extend(known.compare(rule, check(new), settings, &Doubts::NONE, None));
     }
     detections
 }
@@ -171,10 +160,11 @@ impl<'v> Known<'v> {
         rule: &Rule,
         violations: &'v [Box<Violation<'_>>],
         settings: &Settings,
-        doubt: impl Fn(&Violation<'_>) -> Option<Doubt>,
+        doubts: &Doubts<'_>,
     ) {
         for violation in violations {
-            if let Some(outcome) = outcome(rule, violation, settings, doubt(violation)) {
+            let doubt = doubts.of(rule, violation);
+            if let Some(outcome) = outcome(rule, violation, settings, doubt) {
                 let identity = (violation.template, &*violation.value);
                 let entry = (outcome, &violation.architectures);
                 self.violations.entry(identity).or_default().push(entry);
@@ -194,19 +184,21 @@ impl<'v> Known<'v> {
 
     /// Separates the existing problems from the new ones, and leaves out what the settings ignore. A problem with a loss
     /// counts as a new one.
-    fn compare<'f, 'l>(
+    fn compare<'f>(
         &self,
         rule: &'static Rule,
         violations: Violations<'f>,
         settings: &Settings,
-        doubt: impl Fn(&Violation<'f>) -> Option<Doubt>,
-        loss: impl Fn(&Violation<'f>) -> Option<&'l Loss>,
+        doubts: &Doubts<'_>,
+        losses: Option<&Losses>,
     ) -> impl Iterator<Item = Detection<'f>> {
         violations.into_iter().filter_map(move |violation| {
-            let doubt = doubt(&violation);
+            let doubt = doubts.of(rule, &violation);
             let outcome = outcome(rule, &violation, settings, doubt)?;
             let is_known = self.contains(&violation, outcome);
-            let loss = is_known.then(|| loss(&violation)).flatten().cloned();
+            let loss = losses
+                .filter(|_| is_known)
+                .and_then(|losses| losses.of(violation.template).cloned());
             Some(Detection {
                 rule,
                 outcome: if is_known && loss.is_none() {
@@ -400,6 +392,11 @@ pub(crate) fn node_level(
 }
 
 impl<'a> Doubts<'a> {
+    const NONE: Self = Self {
+        common: BTreeSet::new(),
+        patched: Uncertain::Templates(BTreeSet::new()),
+    };
+
     fn new(side: &'a Side<'_>) -> Self {
         let configuration = &side.configuration;
         let images = configuration.golden_images.as_slice();

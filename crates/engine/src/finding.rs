@@ -14,13 +14,9 @@ use crate::violation::Consequence;
 /// A finding, and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The id of the rule.
     pub rule: Cow<'static, str>,
-    /// Its outcome.
     pub level: Outcome,
-    /// The field with the problem.
     pub path: Foreign,
-    /// The template with the problem.
     pub template: Option<Foreign>,
     /// Distinguishes it from other findings of the rule about the same template.
     pub value: Foreign,

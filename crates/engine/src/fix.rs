@@ -18,7 +18,6 @@ pub struct Fix {
     pub complete: bool,
     /// A JSON Patch of the object in the version that was sent. Each patch can be applied alone.
     pub patch: Vec<PatchOperation>,
-    /// A command to paste.
     pub command: Option<String>,
     /// The repair in the settings that makes these edits.
     #[serde(skip)]

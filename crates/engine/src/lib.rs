@@ -16,6 +16,10 @@
 //! | fix | a way to resolve a finding, as data |
 //! | error | the policy cannot evaluate the object |
 #![forbid(unsafe_code)]
+#![expect(
+    missing_docs,
+    reason = "only this workspace uses the crate, so a name that says everything has no comment"
+)]
 
 mod architecture;
 mod change;
@@ -65,7 +69,7 @@ pub use operator_models::forecast::{Objects, Stopped};
 pub use operator_models::hco::import::Import;
 pub use operator_models::hco::node;
 pub use operator_models::kubevirt::preference::PreferenceName;
-pub use pipeline::{evaluate, report, report_change, validate_settings};
+pub use pipeline::{report, report_change, validate, validate_settings};
 pub use report::{
     Boot, ChangesReport, CronChangesReport, CronReport, DataSourceReport, ForecastReport,
     NoForecastReport, Report, RetargetReport, TemplateReport, VirtualMachineReport,

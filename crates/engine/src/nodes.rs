@@ -84,10 +84,12 @@ impl<'a> Nodes<'a> {
             let account = account.clone();
             return Err(NodesError::Forbidden { account, verb });
         }
-        let list = cluster.nodes().map_err(|error| NodesError::Host {
-            error,
-            account: account.cloned(),
-        })?;
+        let list = cluster
+            .list(Resource::Nodes)
+            .map_err(|error| NodesError::Host {
+                error,
+                account: account.cloned(),
+            })?;
         Self::parse(&list, placements).map_err(|error| NodesError::List(error.to_string()))
     }
 

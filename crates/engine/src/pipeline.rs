@@ -5,7 +5,7 @@ use kube_objects::json::Json;
 use crate::change::{Change, Side};
 use crate::cluster::{Host, OnlyNodes};
 use crate::comparison::Comparison;
-use crate::evaluate::evaluate as evaluate_change;
+use crate::evaluate::evaluate;
 use crate::fixes::Fixes;
 use crate::inputs::Inputs;
 use crate::render;
@@ -18,7 +18,7 @@ use crate::virtual_machine;
 /// Evaluates the payload of waPC's `validate`: `{"request": …, "settings": …}`.
 ///
 /// Never fails: if the object cannot be evaluated, the report says so.
-pub fn evaluate(payload: &[u8], cluster: &dyn Host) -> Report {
+pub fn validate(payload: &[u8], cluster: &dyn Host) -> Report {
     evaluate_payload(payload, Detail::Verdict, None, cluster)
 }
 
@@ -79,7 +79,7 @@ fn conclude(
     object: Json<'_>,
     repaired: Repaired,
 ) -> Report {
-    let detections = evaluate_change(change, &request.settings);
+    let detections = evaluate(change, &request.settings);
     let fixes = Fixes::new(change, inputs, &request.settings, object, &detections);
     let report = render::report(change, inputs, request.detail);
     let (name, settings) = (&request.name, &request.settings);

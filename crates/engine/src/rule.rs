@@ -4,9 +4,7 @@
 /// The effect of a finding on the request, the most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// It denies the request.
     Deny,
-    /// It causes a warning.
     Warn,
     /// It has no effect, and is not listed.
     Ignore,
@@ -29,7 +27,6 @@ impl Level {
 /// The part of the object that the findings of a rule describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
-    /// The object as a whole.
     Object,
     /// Single templates, for which the settings can have other levels.
     Template,
@@ -38,15 +35,11 @@ pub enum Subject {
 /// When a rule applies to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// Always.
     Always,
-    /// While the multi-architecture import is off.
     ImportOff,
-    /// While the multi-architecture import is on.
     ImportOn,
     /// While KubeVirt accepts only VMs of virt-api's architecture.
     VmsRestricted,
-    /// If an update changes the placement of the workloads.
     PlacementChanges,
     /// If there are golden images, or if another rule about the placement or VMs can apply.
     WorkloadsMatter,
@@ -55,7 +48,6 @@ pub enum Condition {
 /// How a finding of a rule can be repaired at admission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RepairKind {
-    /// Not at all.
     None,
     /// Enable the import, or place the workloads on one architecture.
     Import,
@@ -68,9 +60,7 @@ pub enum RepairKind {
 /// The kind of objects that a rule is about. A rule never runs on objects of another kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectKind {
-    /// HyperConverged.
     HyperConverged,
-    /// VirtualMachine.
     VirtualMachine,
 }
 
@@ -85,13 +75,10 @@ pub struct Rule {
     pub id: &'static str,
     /// The level if the settings do not set one.
     pub level: Level,
-    /// The kind of objects that it is about.
     pub kind: ObjectKind,
-    /// The part of the object that its findings describe.
     pub subject: Subject,
     /// Whether no finding is an existing problem, because the rule is about the update itself or about the policy.
     pub is_exempt_from_ratchet: bool,
-    /// When it applies.
     pub condition: Condition,
     /// Whether it is about the architectures annotation that HCO uses. If that is not known, its findings are warnings.
     pub is_about_annotations: bool,
@@ -102,14 +89,12 @@ pub struct Rule {
     /// Whether its findings say that the policy cannot evaluate the object. If only such a rule denies a request, the
     /// answer is a server error.
     pub is_about_the_policy: bool,
-    /// How its findings can be repaired at admission.
     pub repairs: RepairKind,
     /// The alert of HCO that fires for its findings in a live object.
     pub alert: Option<&'static str>,
 }
 
 impl Rule {
-    /// A rule about the object as a whole.
     pub(crate) const fn about_object(id: &'static str, level: Level) -> Self {
         Self {
             id,
@@ -127,7 +112,6 @@ impl Rule {
         }
     }
 
-    /// A rule about a VirtualMachine.
     pub(crate) const fn about_virtual_machines(id: &'static str, level: Level) -> Self {
         Self {
             kind: ObjectKind::VirtualMachine,
@@ -135,7 +119,6 @@ impl Rule {
         }
     }
 
-    /// A rule about single templates.
     pub(crate) const fn about_templates(id: &'static str, level: Level) -> Self {
         Self {
             subject: Subject::Template,
@@ -178,7 +161,6 @@ impl Rule {
         self
     }
 
-    /// The same rule, which applies only on this condition.
     pub(crate) const fn only(self, condition: Condition) -> Self {
         Self { condition, ..self }
     }
@@ -189,7 +171,6 @@ impl Rule {
         self
     }
 
-    /// The same rule, with a repair.
     pub(crate) const fn repaired_by(self, repairs: RepairKind) -> Self {
         Self { repairs, ..self }
     }

@@ -17,19 +17,15 @@ pub(crate) struct Version {
 pub struct StatedVersion {
     /// The version as it was written, or the number for which the object is evaluated.
     pub number: String,
-    /// Where it comes from.
     pub source: VersionSource,
 }
 
-/// The source of the version of HCO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VersionSource {
     /// The caller of `report_change`.
     Given,
-    /// The status of the HyperConverged.
     Status,
-    /// The settings of the policy.
     Settings,
     /// None of these: it is the newest known version.
     Default,

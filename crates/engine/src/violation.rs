@@ -4,8 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use kube_objects::path::FieldPath;
+use operator_models::hco::template::Template;
 use serde::{Deserialize, Serialize};
 
+use crate::configuration::Configuration;
 use crate::proposal::Proposal;
 use crate::rule::Level;
 
@@ -74,11 +76,27 @@ impl<'f> Violation<'f> {
         }
     }
 
-    /// A violation of a template.
     pub(crate) fn of(template: &'f str, describe: impl Fn() -> Description<'f> + 'f) -> Self {
         Self {
             template: Some(template),
             ..Self::new(describe)
+        }
+    }
+
+    /// A violation of an entry of a template's architectures annotation, which a person or a repair corrects.
+    pub(crate) fn of_entry(
+        configuration: &'f Configuration<'f>,
+        template: &'f Template<'f>,
+        entry: &'f str,
+        fact: fn(&Template<'_>, &str) -> String,
+    ) -> Self {
+        Self {
+            value: entry.into(),
+            ..Self::of(&template.name, move || Description {
+                path: configuration.architectures_path(template),
+                fact: fact(template, entry),
+                fixes: vec![Proposal::Correct(template)],
+            })
         }
     }
 }

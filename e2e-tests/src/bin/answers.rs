@@ -24,7 +24,7 @@ fn answer(case: &Case) -> serde_json::Value {
     let playground = Playground(nodes.clone());
     let report = engine::report(&case.payload(), &playground);
     // A report also reads the nodes for the forecast, and the preferences of VMs.
-    let answer = engine::evaluate(&case.payload(), &playground);
+    let answer = engine::validate(&case.payload(), &playground);
     json!({
         "name": case.name,
         "request": case.request(),
@@ -42,12 +42,11 @@ fn answer(case: &Case) -> serde_json::Value {
 struct Playground(Result<String, String>);
 
 impl Cluster for Playground {
-    fn nodes(&self) -> Result<Vec<u8>, String> {
-        self.0.clone().map(String::into_bytes)
-    }
-
-    fn list(&self, _: Resource) -> Result<Vec<u8>, String> {
-        Err(NOT_AVAILABLE.to_owned())
+    fn list(&self, resource: Resource) -> Result<Vec<u8>, String> {
+        match resource {
+            Resource::Nodes => self.0.clone().map(String::into_bytes),
+            _ => Err(NOT_AVAILABLE.to_owned()),
+        }
     }
 }
 

@@ -22,10 +22,10 @@ fn read(input: &[u8]) -> (Vec<u8>, FakeCluster) {
 /// The answer to a request is within the limits and reproducible, and the policy lists the nodes at most once.
 pub fn validate(input: &[u8]) {
     let (payload, cluster) = read(input);
-    let report = engine::evaluate(&payload, &cluster);
+    let report = engine::validate(&payload, &cluster);
     holds(&report);
     assert!(cluster.lists() <= 1);
-    assert_eq!(engine::evaluate(&payload, &cluster), report);
+    assert_eq!(engine::validate(&payload, &cluster), report);
     let Ok(Value::Object(mut payload)) = serde_json::from_slice(&payload) else {
         return;
     };
@@ -44,7 +44,7 @@ pub fn validate(input: &[u8]) {
     request.insert("oldObject".to_owned(), object);
     request.insert("operation".to_owned(), "UPDATE".into());
     let before = cluster.calls().len();
-    let unchanged = engine::evaluate(json!(payload).to_string().as_bytes(), &cluster);
+    let unchanged = engine::validate(json!(payload).to_string().as_bytes(), &cluster);
     assert!(
         unchanged.allowed || unchanged.code == Some(400) || !has_valid_settings,
         "{unchanged:#?}"
@@ -55,7 +55,7 @@ pub fn validate(input: &[u8]) {
 /// The report of a request agrees with the answer, and the order of the nodes does not matter.
 pub fn report(input: &[u8]) {
     let (payload, cluster) = read(input);
-    let judged = engine::evaluate(&payload, &cluster);
+    let judged = engine::validate(&payload, &cluster);
     let calls = cluster.calls().len();
     let report = engine::report(&payload, &cluster);
     // A report lists nodes that the answer does not need, or has from a status, and evaluates a VM as one in a file.
@@ -119,7 +119,7 @@ pub fn settings(input: &[u8]) {
     };
     let request = r#"{"kind":{"group":"hco.kubevirt.io","version":"v1beta1","kind":"HyperConverged"},"operation":"CREATE","object":{"spec":{"dataImportCronTemplates":[{"metadata":{"name":"a"},"spec":{}}]}}}"#;
     let payload = format!(r#"{{"request":{request},"settings":{settings}}}"#);
-    let report = engine::evaluate(payload.as_bytes(), &mixed());
+    let report = engine::validate(payload.as_bytes(), &mixed());
     holds(&report);
     let is_refused = report.code == Some(500) && report.findings.is_empty();
     assert_eq!(is_refused, result.is_err(), "{result:?} {report:#?}");
@@ -185,7 +185,7 @@ pub fn jsonpatch(input: &[u8]) {
             "operation": "CREATE",
             "object": {"metadata": {"annotations": {annotation: patch}}},
         }});
-        let report = engine::evaluate(payload.to_string().as_bytes(), &mixed());
+        let report = engine::validate(payload.to_string().as_bytes(), &mixed());
         holds(&report);
         let rule = "jsonpatch-overrides-architectures";
         let is_found = report.findings.iter().any(|finding| finding.rule == rule);

@@ -106,7 +106,7 @@ impl World {
                 "controlPlaneArchitectures": names(&report.control_plane_architectures),
             });
             stored["status"]["observedGeneration"] = stored["metadata"]["generation"].clone();
-            engine::evaluate(&self.payload(&stored, None), &self.cluster())
+            engine::validate(&self.payload(&stored, None), &self.cluster())
         } else {
             report.clone()
         };
@@ -124,7 +124,7 @@ impl World {
     fn update(&self, old: &Side<'_>, new: &Side<'_>) -> Report {
         let mut object = new.stored.clone();
         object["status"] = old.stored["status"].clone();
-        engine::evaluate(&self.payload(&object, Some(&old.stored)), &self.cluster())
+        engine::validate(&self.payload(&object, Some(&old.stored)), &self.cluster())
     }
 
     pub(super) fn templates_path(&self) -> &'static str {

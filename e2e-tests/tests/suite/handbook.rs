@@ -161,7 +161,7 @@ fn denied_by(object: &Value, cluster: &FakeCluster) -> String {
         "operation": "CREATE",
         "object": object,
     }});
-    let report = engine::evaluate(payload.to_string().as_bytes(), cluster);
+    let report = engine::validate(payload.to_string().as_bytes(), cluster);
     let findings = report.findings.iter();
     let mut denials = findings.filter(|finding| finding.level == engine::Outcome::Deny);
     match denials.next() {

@@ -18,14 +18,7 @@ pub(crate) fn check<'f>(
             .entries()
             .filter(|entry| is_mistake(entry) && !workload.contains_key(*entry))
             .filter(move |entry| seen.insert(*entry))
-            .map(move |entry| Violation {
-                value: entry.into(),
-                ..Violation::of(&template.name, move || Description {
-                    path: configuration.architectures_path(template),
-                    fact: fact(template, entry),
-                    fixes: vec![Proposal::Correct(template)],
-                })
-            })
+            .map(move |entry| Violation::of_entry(configuration, template, entry, fact))
     })
 }
 

@@ -17,14 +17,7 @@ pub(crate) fn check<'f>(
             .entries()
             .filter(move |entry| entry.trim().is_empty() || !seen.insert(*entry))
             .filter(move |entry| reported.insert(*entry))
-            .map(move |entry| Violation {
-                value: entry.into(),
-                ..Violation::of(&template.name, move || Description {
-                    path: configuration.architectures_path(template),
-                    fact: fact(template, entry),
-                    fixes: vec![Proposal::Correct(template)],
-                })
-            })
+            .map(move |entry| Violation::of_entry(configuration, template, entry, fact))
     })
 }
 

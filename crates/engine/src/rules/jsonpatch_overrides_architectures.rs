@@ -1,4 +1,4 @@
-use operator_models::hco::jsonpatch::{IN_SSP, operations};
+use operator_models::hco::jsonpatch::{AnnotationOperation, IN_SSP, operations};
 
 use super::prelude::*;
 
@@ -9,14 +9,6 @@ const IN_KUBEVIRT: [&str; 2] = [
     "/spec/configuration/architectureConfiguration",
 ];
 const IN_CDI: [&str; 1] = ["/spec/workload"];
-
-enum Problem {
-    Unreadable,
-    /// HCO rejects the path of the operation.
-    Inapplicable(Option<String>),
-    /// The path of a field that HCO sets.
-    Overrides(String),
-}
 
 /// HCO rejects a jsonpatch annotation, or it overrides fields that HCO sets. HCO applies the patch to the values that it
 /// sets, so the other rules' findings about these values are not certain.
@@ -44,22 +36,22 @@ pub(crate) fn check<'f>(
         Some((resource, field, patch.as_deref()?, overridden))
     })
     .flat_map(|(resource, field, patch, overridden)| {
-        let violation = move |text: &str, problem| Violation {
-            value: format!("{resource} {}", normalized(text)).into(),
-            ..Violation::new(move || describe(resource, field, &problem))
+        let violation = move |operation: Option<AnnotationOperation<'f>>| {
+            let text = operation.as_ref().map_or(patch, |operation| operation.text);
+            Violation {
+                value: format!("{resource} {}", normalized(text)).into(),
+                ..Violation::new(move || describe(resource, field, operation.as_ref(), overridden))
+            }
         };
         let Some(operations) = operations(patch) else {
-            return vec![violation(patch, Problem::Unreadable)];
+            return vec![violation(None)];
         };
-        let problems = operations.into_iter().filter_map(|operation| {
-            let problem = if operation.is_applicable() {
-                Problem::Overrides(operation.touched(overridden)?.to_owned())
-            } else {
-                Problem::Inapplicable(operation.path.as_deref().map(str::to_owned))
-            };
-            Some(violation(operation.text, problem))
-        });
-        problems.collect()
+        let overriding = operations
+            .into_iter()
+            .filter(|operation| operation.overrides(overridden));
+        overriding
+            .map(|operation| violation(Some(operation)))
+            .collect()
     })
 }
 
@@ -70,15 +62,27 @@ fn normalized(text: &str) -> String {
     parsed.map_or_else(|_| text.to_owned(), |value| value.to_string())
 }
 
-/// `resource` is the kind of the object to which HCO applies the patch.
-fn describe<'f>(resource: &str, field: &Field<'_>, problem: &Problem) -> Description<'f> {
-    let (fact, advice) = match problem {
-        Problem::Unreadable => (
+/// `resource` is the kind of the object to which HCO applies the patch. Without an operation, the patch cannot be read.
+fn describe<'f>(
+    resource: &str,
+    field: &Field<'_>,
+    operation: Option<&AnnotationOperation<'_>>,
+    overridden: &[&str],
+) -> Description<'f> {
+    let (fact, advice) = match operation {
+        None => (
             format!("The {resource} patch is not a valid JSON Patch: HCO rejects it."),
             "correct or remove the annotation",
         ),
-        Problem::Inapplicable(path) => {
-            let path = match path {
+        Some(operation) if operation.is_applicable() => (
+            format!(
+                "The {resource} patch overrides {}: HCO's value has no effect.",
+                quote(operation.touched(overridden).unwrap_or_default())
+            ),
+            "remove the operation, and set the fields of HyperConverged instead",
+        ),
+        Some(operation) => {
+            let path = match operation.path.as_deref() {
                 None => "without a path".to_owned(),
                 Some(path) => format!("with path {}", quote(path)),
             };
@@ -89,13 +93,6 @@ fn describe<'f>(resource: &str, field: &Field<'_>, problem: &Problem) -> Descrip
                 "correct or remove the operation",
             )
         }
-        Problem::Overrides(path) => (
-            format!(
-                "The {resource} patch overrides {}: HCO's value has no effect.",
-                quote(path)
-            ),
-            "remove the operation, and set the fields of HyperConverged instead",
-        ),
     };
     Description {
         path: field.path(),

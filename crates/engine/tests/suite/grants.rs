@@ -10,7 +10,7 @@ use super::{hyperconverged, payload, request};
 /// The calls to a cluster for a new object.
 fn calls(object: &Value, cluster: &FakeCluster) -> Vec<String> {
     let settings = json!({"serviceAccount": "kw/ps"});
-    engine::evaluate(&payload(&request(object, None), &settings), cluster);
+    engine::validate(&payload(&request(object, None), &settings), cluster);
     let calls = cluster.calls().into_iter().map(|call| match call {
         Call::Nodes => "nodes".to_owned(),
         Call::CanI(account, permission, namespace) => {

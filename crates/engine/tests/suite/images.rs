@@ -16,7 +16,7 @@ fn case(name: &str) -> Case {
 /// The calls to the cluster for this payload: the nodes, and the images.
 fn calls(case: &Case, payload: &[u8]) -> Vec<Call> {
     let host = case.host();
-    engine::evaluate(payload, &host);
+    engine::validate(payload, &host);
     host.calls()
 }
 
@@ -119,7 +119,7 @@ fn images_beyond_the_limit_are_not_looked_up() {
         (with_digest, None),
     ] {
         assert_eq!(calls(&case, &payload).len(), 1 + 6 * 3);
-        let report = engine::evaluate(&payload, &case.host());
+        let report = engine::validate(&payload, &case.host());
         let mut warnings = report.warnings.iter();
         let warning = warnings.find(|line| !line.starts_with('['));
         assert_eq!(warning.map(String::as_str), not_checked);

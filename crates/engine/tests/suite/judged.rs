@@ -80,7 +80,7 @@ fn is_judged(case: &Case, before: &Value, after: &Value) -> bool {
 fn judge(case: &Case, request: &Value) -> engine::Report {
     let payload = json!({"request": request, "settings": case.settings()});
     let host: FakeCluster = case.host();
-    engine::evaluate(payload.to_string().as_bytes(), &host)
+    engine::validate(payload.to_string().as_bytes(), &host)
 }
 
 /// The JSON pointers of all leaf values of the spec and the metadata, except for those that the user cannot change.

@@ -107,7 +107,7 @@ fn payload(request: &Value, settings: &Value) -> Vec<u8> {
 
 /// The verdict on a new object.
 fn create(object: &Value, settings: &Value, cluster: &FakeCluster) -> Report {
-    engine::evaluate(&payload(&request(object, None), settings), cluster)
+    engine::validate(&payload(&request(object, None), settings), cluster)
 }
 
 /// Two workers, one amd64, one arm64.

@@ -10,10 +10,6 @@ use super::{payload, request, rules};
 struct WithPreference(FakeCluster);
 
 impl Cluster for WithPreference {
-    fn nodes(&self) -> Result<Vec<u8>, String> {
-        self.0.nodes()
-    }
-
     fn list(&self, resource: Resource) -> Result<Vec<u8>, String> {
         self.0.list(resource)
     }

@@ -99,7 +99,7 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_panic(payload: Vec<u8>, nodes: Vec<u8>) {
-        holds(&engine::evaluate(&payload, &FakeCluster::returning(Ok(nodes))));
+        holds(&engine::validate(&payload, &FakeCluster::returning(Ok(nodes))));
         let _ = engine::validate_settings(&payload);
     }
 
@@ -110,7 +110,7 @@ proptest! {
             request["object"] = object.clone();
             for settings in [&json!({}), &settings] {
                 let nodes = FakeCluster::returning(Ok(nodes.to_string().into_bytes()));
-                holds(&engine::evaluate(&payload(&request, settings), &nodes));
+                holds(&engine::validate(&payload(&request, settings), &nodes));
             }
         }
         let _ = engine::validate_settings(settings.to_string().as_bytes());

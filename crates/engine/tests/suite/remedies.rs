@@ -434,7 +434,7 @@ fn repairs_are_whole_and_touch_nothing_else() {
 /// without repairs. Returns the number of repaired objects.
 fn repair(request: &Request, nodes: &[Value]) -> Result<usize, String> {
     let judge = |request: &Request, object: &Value| {
-        engine::evaluate(&request.payload(object), &request.on(nodes))
+        engine::validate(&request.payload(object), &request.on(nodes))
     };
     let (object, repairs) = (&request.object, &request.settings["repair"]);
     let report = judge(request, object);
@@ -576,7 +576,7 @@ fn a_large_object_is_not_repaired() {
         }
         let request = super::request(&new, Some(&object).filter(|_| is_update));
         let settings = json!({"repair": {IMPORT: {"place-on": "amd64"}}});
-        engine::evaluate(&payload(&request, &settings), &mixed())
+        engine::validate(&payload(&request, &settings), &mixed())
     };
     assert!(evaluate(LARGEST, false).repaired_object.is_some());
     let report = evaluate(LARGEST + 1, false);

@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use super::{hyperconverged, importing, mixed, payload, template};
 
 fn evaluate(request: &Value) -> Report {
-    engine::evaluate(&payload(request, &json!({})), &mixed())
+    engine::validate(&payload(request, &json!({})), &mixed())
 }
 
 fn request(version: &str, api_version: Option<&str>) -> Value {
@@ -42,7 +42,7 @@ fn a_payload_without_a_request_is_rejected_with_the_reason() {
             "the request has no object",
         ),
     ] {
-        let report = engine::evaluate(payload.to_string().as_bytes(), &mixed());
+        let report = engine::validate(payload.to_string().as_bytes(), &mixed());
         assert_eq!(report.code, Some(400), "{payload}");
         let message = report.message.unwrap();
         assert!(message.contains(&format!(": {reason}.\n")), "{message}");

@@ -71,7 +71,7 @@ enum Position {
 }
 
 fn judge(request: &Value, settings: &Value) -> Report {
-    engine::evaluate(
+    engine::validate(
         &payload(request, settings),
         &FakeCluster::with_nodes(nodes()),
     )

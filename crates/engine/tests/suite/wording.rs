@@ -164,7 +164,7 @@ const WITH_FACTS_AND_FIXES: [&str; 35] = [
 #[test]
 fn the_texts_of_every_case_are_within_the_limits() {
     for case in cases() {
-        let report = engine::evaluate(&case.payload(), &case.host());
+        let report = engine::validate(&case.payload(), &case.host());
         let name = &case.name;
         holds(&report);
         for finding in &report.findings {
@@ -207,7 +207,7 @@ fn the_page_about_denials_shows_the_message() {
     let mut cases = cases.iter();
     let case = cases.find(|case| case.name == "documentation/readme");
     let case = case.unwrap();
-    let report = engine::evaluate(&case.payload(), &case.host());
+    let report = engine::validate(&case.payload(), &case.host());
     let message = report.message.unwrap();
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/denied.md");
     let page = std::fs::read_to_string(page).unwrap();

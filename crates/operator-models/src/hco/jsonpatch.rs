@@ -89,10 +89,8 @@ fn is_read(path: &[&str]) -> bool {
 
 /// Whether a patch changes one of these fields, or cannot be applied at all.
 pub fn overrides(patch: Option<&str>, fields: &[&str]) -> bool {
-    let is_one = |operation: AnnotationOperation<'_>| {
-        !operation.is_applicable() || operation.touched(fields).is_some()
-    };
-    patch.is_some_and(|patch| operations(patch).is_none_or(|all| all.into_iter().any(is_one)))
+    let is_one = |operation: &AnnotationOperation<'_>| operation.overrides(fields);
+    patch.is_some_and(|patch| operations(patch).is_none_or(|all| all.iter().any(is_one)))
 }
 
 pub struct AnnotationOperation<'a> {
@@ -132,6 +130,11 @@ pub fn operations(patch: &str) -> Option<Vec<AnnotationOperation<'_>>> {
 }
 
 impl<'a> AnnotationOperation<'a> {
+    /// Whether it changes one of these fields, or cannot be applied at all.
+    pub fn overrides(&self, fields: &[&str]) -> bool {
+        !self.is_applicable() || self.touched(fields).is_some()
+    }
+
     pub fn is_applicable(&self) -> bool {
         let path = self.path.as_deref();
         path.is_some_and(|path| path.starts_with("/spec/"))

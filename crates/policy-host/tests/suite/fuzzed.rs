@@ -46,7 +46,7 @@ fn is_the_same(input: &[u8]) {
     let payload = input.payload.get().as_bytes();
     let cluster = input.cluster();
     let host: Arc<dyn HostCalls> = Arc::new(Host {
-        nodes: engine::Cluster::nodes(&cluster),
+        nodes: engine::Cluster::list(&cluster, Resource::Nodes),
         objects: objects(&input.objects),
         images: input.images.clone(),
         status: input.status.clone(),
@@ -57,7 +57,7 @@ fn is_the_same(input: &[u8]) {
         String::from_utf8_lossy(&answer.expect("a report")),
         serde_json::to_string(&report).expect("a report is JSON")
     );
-    let report = engine::evaluate(payload, &cluster);
+    let report = engine::validate(payload, &cluster);
     let verdict = POLICY.validate(payload, host).expect("a verdict");
     let expected = Verdict {
         accepted: report.allowed,

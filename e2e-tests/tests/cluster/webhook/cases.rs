@@ -43,7 +43,7 @@ impl Evaluated {
         let cluster = case.host();
         Self {
             request,
-            report: engine::evaluate(payload.as_bytes(), &cluster),
+            report: engine::validate(payload.as_bytes(), &cluster),
             calls: cluster.calls(),
         }
     }

@@ -128,7 +128,7 @@ impl Comparison {
         let rules = rules_in(&warnings)?;
         let request = update.request(&stored.object, &arrived);
         let payload = json!({"request": request, "settings": {}}).to_string();
-        let report = engine::evaluate(payload.as_bytes(), &update.cluster());
+        let report = engine::validate(payload.as_bytes(), &update.cluster());
         for rule in &rules {
             *self
                 .denied
