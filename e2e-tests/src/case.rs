@@ -263,7 +263,7 @@ pub(crate) fn findings(report: &Report) -> Vec<String> {
         .findings
         .iter()
         .map(|finding| {
-            let level = finding.level.name();
+            let level = finding.level.into_str();
             let template = finding.template.as_deref().filter(|name| !name.is_empty());
             let template = template.map_or_else(String::new, |name| format!("/{name}"));
             format!("{}{template}={level} {}", finding.rule, finding.path.raw())

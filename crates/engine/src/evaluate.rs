@@ -8,6 +8,7 @@ use operator_models::hco::import::Import;
 use operator_models::hco::jsonpatch::{SspPatch, Uncertain};
 use operator_models::hco::template::Enable;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use crate::change::{Change, Side};
 use crate::configuration::Configuration;
@@ -20,24 +21,16 @@ use crate::settings::{Settings, Updates};
 use crate::violation::{Violation, Violations};
 
 /// The outcome of a finding, the most severe first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr,
+)]
 #[serde(rename_all = "camelCase")]
+#[strum(serialize_all = "lowercase", const_into_str)]
 pub enum Outcome {
     Deny,
     Warn,
     /// The problem existed before the update.
     Carried,
-}
-
-impl Outcome {
-    /// Its name in the audit annotations.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Deny => "deny",
-            Self::Warn => "warn",
-            Self::Carried => "carried",
-        }
-    }
 }
 
 /// A violation, and its effect on the request.

@@ -8,6 +8,7 @@ use kube_objects::path::{FieldPath, Segment};
 use operator_models::hco::hyperconverged::HyperConverged;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use strum::IntoStaticStr;
 
 /// One way to resolve a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,25 +26,14 @@ pub struct Fix {
 }
 
 /// A fix that can be applied at admission if the settings name it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub(crate) enum Repair {
     EnableImport,
     PlaceOn(String),
     Normalise,
     /// Set the annotation of a template to the architectures of its image.
     FromImage,
-}
-
-impl Repair {
-    /// Its name in the settings and in the audit annotation.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::EnableImport => "enable-import",
-            Self::PlaceOn(_) => "place-on",
-            Self::Normalise => "normalise",
-            Self::FromImage => "from-image",
-        }
-    }
 }
 
 impl Fix {
@@ -101,7 +91,7 @@ pub(crate) fn merge_command(
     let name = Some(hco.name.as_str()).filter(|name| is_dns1123_subdomain(name));
     let namespace = Some(hco.namespace.as_str()).filter(|name| is_dns1123_label(name));
     let (name, namespace) = (name.unwrap_or("NAME"), namespace.unwrap_or("NAMESPACE"));
-    let version = hco.api_version.name();
+    let version = hco.api_version.into_str();
     format!(
         "kubectl patch hyperconvergeds.{version}.hco.kubevirt.io {name} -n {namespace} --type merge -p {}",
         shell_word(&patch.to_string())

@@ -4,6 +4,7 @@ use kube_objects::node_list::ListError;
 use kube_objects::placement::Placement;
 use operator_models::hco::node::{self, Census};
 use operator_models::hco::node_info::NodeInfo;
+use strum::IntoStaticStr;
 
 use crate::cluster::{Cluster, Resource, ServiceAccount, forbidden_verb};
 
@@ -30,7 +31,8 @@ pub(crate) struct Nodes<'a> {
     counted: Vec<(&'a Placement, Census)>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, IntoStaticStr)]
+#[strum(serialize_all = "lowercase", const_into_str)]
 pub(crate) enum NodesSource {
     /// The architectures that HCO has read from the nodes and written into its status. The numbers of nodes are
     /// unknown. The default architecture is known only if HCO writes it.
@@ -42,14 +44,6 @@ pub(crate) enum NodesSource {
 }
 
 impl NodesSource {
-    /// Its name in the audit annotation.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Status { .. } => "status",
-            Self::List => "list",
-        }
-    }
-
     /// The architecture that HCO chooses as the default for these nodes.
     pub(crate) fn default_architecture<'c>(&'c self, census: &'c Census) -> Option<&'c str> {
         match self {

@@ -50,7 +50,7 @@ pub(crate) fn report(change: &Change<'_>, inputs: &Inputs<'_>, detail: Detail) -
             .filter(|_| configuration.version().number.sets_defaults())
             .and_then(|census| inputs.nodes_source()?.default_architecture(census))
             .map(Foreign::from),
-        nodes_from: census.and(inputs.nodes_source()).map(NodesSource::name),
+        nodes_from: census.and(inputs.nodes_source()).map(NodesSource::into_str),
         multi_arch_import: Some(configuration.import),
         not_checked: change.images.not_checked(),
         ..Report::accepted()

@@ -165,7 +165,7 @@ fn steps(fixes: &Fixes<'_, '_>) -> Result<Vec<Step>, String> {
             && let Some(why) = obstacle(fixes, template, wanted)
         {
             // An image that cannot be read does not prevent the repair of other images, unless it denies the request.
-            let (repair, id) = (wanted.name(), rule.id);
+            let (repair, id) = (wanted.into_str(), rule.id);
             return Err(format!(
                 "The repair {repair} of {id} was not applied: {why}."
             ));

@@ -171,7 +171,7 @@ impl<'a> HyperConvergedRequest<'a> {
         let new = fields.read().map_err(|error| {
             let types = format!(
                 "hyperconvergeds --recursive --api-version=hco.kubevirt.io/{}",
-                version.name()
+                version.into_str()
             );
             Box::new(rejected::undecodable(&name, &types, &error, &settings))
         })?;

@@ -1,8 +1,11 @@
 //! The identity of rules: data that the settings, the checks, and the answers share. Each rule has a file with its
 //! check in `rules/`.
 
+use strum::IntoStaticStr;
+
 /// The effect of a finding on the request, the most severe first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
+#[strum(serialize_all = "lowercase", const_into_str)]
 pub enum Level {
     Deny,
     Warn,
@@ -13,15 +16,6 @@ pub enum Level {
 impl Level {
     /// All levels, the most severe first.
     pub const ALL: [Self; 3] = [Self::Deny, Self::Warn, Self::Ignore];
-
-    /// Its name in the settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Deny => "deny",
-            Self::Warn => "warn",
-            Self::Ignore => "ignore",
-        }
-    }
 }
 
 /// The part of the object that the findings of a rule describe.

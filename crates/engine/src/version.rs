@@ -2,6 +2,7 @@
 
 use operator_models::hco::version::HcoVersion;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Version {
@@ -20,8 +21,9 @@ pub struct StatedVersion {
     pub source: VersionSource,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase", const_into_str)]
 pub enum VersionSource {
     /// The caller of `report_change`.
     Given,
@@ -31,22 +33,10 @@ pub enum VersionSource {
     Default,
 }
 
-impl VersionSource {
-    /// Its name in the report and in the audit annotations.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Given => "given",
-            Self::Status => "status",
-            Self::Settings => "settings",
-            Self::Default => "default",
-        }
-    }
-}
-
 impl StatedVersion {
     /// For example `1.18.1 (status)`.
     pub(crate) fn text(&self) -> String {
-        format!("{} ({})", self.number, self.source.name())
+        format!("{} ({})", self.number, self.source.into_str())
     }
 }
 

@@ -67,7 +67,7 @@ fn report(machine: &Machine<'_>) -> VirtualMachineReport {
         architecture: Some(&*machine.architecture)
             .filter(|name| !name.is_empty())
             .map(Foreign::from),
-        reason: machine.reason.name().into(),
+        reason: machine.reason.into_str().into(),
         preference: preference.map(|(name, _)| name.name.as_str().into()),
         data_source: source.map(|source| format!("{}/{}", source.namespace, source.name).into()),
         node_selector: machine.launcher.architecture.as_deref().map(Foreign::from),

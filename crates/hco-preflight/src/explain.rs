@@ -56,7 +56,7 @@ fn page(typed: &str, program: &str) -> Result<Page> {
 fn in_json(page: Page) -> Value {
     json!({
         "rule": page.rule.id,
-        "level": page.rule.level.name(),
+        "level": page.rule.level.into_str(),
         "summary": page.summary(),
         "url": page.url(),
         "page": page.text,
@@ -70,7 +70,7 @@ fn table() -> String {
         .unwrap_or_default();
     let mut text = String::new();
     for page in pages::all() {
-        let (id, level, summary) = (page.rule.id, page.rule.level.name(), page.summary());
+        let (id, level, summary) = (page.rule.id, page.rule.level.into_str(), page.summary());
         line!(text, "{id:<wide$}  {level:<4}  {summary}");
     }
     line!(text, "\n{BOLD}alerts{BOLD:#}");

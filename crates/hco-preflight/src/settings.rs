@@ -35,7 +35,7 @@ pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
 fn with_defaults(settings: &Value) -> Value {
     let levels = RULES
         .iter()
-        .map(|rule| (rule.id, rule.level.name()))
+        .map(|rule| (rule.id, rule.level.into_str()))
         .collect();
     let mut all = Map::from_iter([
         ("levels".to_owned(), levels),

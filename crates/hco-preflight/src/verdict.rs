@@ -139,7 +139,7 @@ impl Judged {
         let control_plane = report.control_plane_architectures.as_deref();
         let import = report
             .multi_arch_import
-            .map(|import| import.name().to_owned());
+            .map(|import| import.into_str().to_owned());
         let facts = [
             ("architecture", machine.map(architecture)),
             ("workload nodes", nodes.map(counted)),

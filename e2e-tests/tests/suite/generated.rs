@@ -51,7 +51,7 @@ fn the_tables_in_the_handbook() {
             ObjectKind::HyperConverged if page.is_silent_on_plain_kubernetes() => golden_images,
             ObjectKind::HyperConverged => others,
         };
-        let (id, level, summary) = (rule.id, rule.level.name(), page.summary());
+        let (id, level, summary) = (rule.id, rule.level.into_str(), page.summary());
         writeln!(
             table,
             "| [`{id}`](../crates/engine/src/rules/{id}.md) | {level} | {summary} |"
@@ -76,9 +76,9 @@ fn the_levels_in_the_form() {
     // The form is for policies about HyperConverged.
     let rules = rules().into_iter();
     for (rule, page) in rules.filter(|(rule, _)| rule.kind == ObjectKind::HyperConverged) {
-        let (id, level, summary) = (rule.id, rule.level.name(), page.summary());
+        let (id, level, summary) = (rule.id, rule.level.into_str(), page.summary());
         let options = Level::ALL
-            .map(|level| format!("      - {}\n", level.name()))
+            .map(|level| format!("      - {}\n", level.into_str()))
             .concat();
         write!(
             form,

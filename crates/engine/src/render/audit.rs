@@ -24,7 +24,7 @@ pub(super) fn annotations(
         .default_architecture
         .as_ref()
         .map(|name| percent_encode(name.raw(), MAX_NAME_LENGTH));
-    let import = report.multi_arch_import.map(Import::name);
+    let import = report.multi_arch_import.as_ref().map(Import::into_str);
     let pairs = [
         ("findings", findings(detections)),
         ("repairs", made(repairs)),
@@ -72,7 +72,7 @@ fn findings(detections: &[Detection<'_>]) -> Option<String> {
     }
     let words = words
         .into_iter()
-        .map(|(word, outcome)| word + outcome.name());
+        .map(|(word, outcome)| word + outcome.into_str());
     bounded(words, ' ')
 }
 
@@ -81,7 +81,7 @@ fn made(repairs: &[Step]) -> Option<String> {
     let mut words = BTreeMap::new();
     for step in repairs {
         let template = step.template.as_deref().unwrap_or_default();
-        words.insert(word(step.rule, template), step.repair.name());
+        words.insert(word(step.rule, template), step.repair.into_str());
     }
     bounded(words.into_iter().map(|(word, name)| word + name), ' ')
 }

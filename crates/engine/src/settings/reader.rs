@@ -72,7 +72,7 @@ impl Reader {
     /// Levels of rules, or only of rules about templates.
     pub(super) fn levels(&mut self, path: &str, field: &Field<'_>, of_templates: bool) -> Levels {
         let ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
-        let all = Level::ALL.map(|level| (level.name(), level));
+        let all = Level::ALL.map(|level| (level.into_str(), level));
         let mut levels = Levels::new();
         for (id, path, level) in self.entries(path, field) {
             let level = self.one_of(&path, &level, &all);

@@ -36,7 +36,7 @@ fn every_page_has_the_level_of_its_rule_and_says_whether_it_is_about_golden_imag
         let id = rule.id;
         assert_eq!(
             page.level(),
-            rule.level.name(),
+            rule.level.into_str(),
             "left: `Level:` in {id}.md, right: the `RULE` in its file"
         );
         assert_eq!(

@@ -58,7 +58,7 @@ impl ShownVersion {
         }
         Self {
             number: Foreign::from(number),
-            origin: Foreign::from(version.source.name()),
+            origin: Foreign::from(version.source.into_str()),
             text,
             unknown,
         }

@@ -1,6 +1,7 @@
 //! The versions of the HyperConverged API.
 
 use kube_objects::request::GroupVersionKind;
+use strum::IntoStaticStr;
 
 const GROUP: &str = "hco.kubevirt.io";
 const KIND: &str = "HyperConverged";
@@ -9,7 +10,8 @@ pub fn is_hyperconverged(kind: &GroupVersionKind) -> bool {
     kind.group == GROUP && kind.kind == KIND
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "lowercase", const_into_str)]
 pub enum ApiVersion {
     V1beta1,
     /// `hco.kubevirt.io/v1`, which HCO serves since 1.18.
@@ -34,13 +36,6 @@ impl ApiVersion {
             "v1beta1" => Some(Self::V1beta1),
             "v1" => Some(Self::V1),
             _ => None,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::V1beta1 => "v1beta1",
-            Self::V1 => "v1",
         }
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use kube_objects::json::{Field, Json, Object, WrongType};
 use kube_objects::text::{folds_to, is_same_in_lower_case};
+use strum::IntoStaticStr;
 
 use crate::hco::api_version::ApiVersion;
 use crate::hco::version::HcoVersion;
@@ -13,22 +14,14 @@ use crate::hco::version::HcoVersion;
 pub const GATE: &str = "enableMultiArchBootImageImport";
 
 /// The multi-architecture import, as HCO resolves it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "camelCase")]
+#[strum(serialize_all = "lowercase", const_into_str)]
 pub enum Import {
     /// Golden images are imported for each architecture of the workload nodes.
     Enabled,
     /// Golden images are imported for only one architecture.
     Disabled,
-}
-
-impl Import {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Enabled => "enabled",
-            Self::Disabled => "disabled",
-        }
-    }
 }
 
 impl From<bool> for Import {

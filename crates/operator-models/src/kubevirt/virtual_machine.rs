@@ -4,6 +4,7 @@ use kube_objects::json::{Json, Object, WrongType};
 use kube_objects::placement::{ARCHITECTURE_LABEL, DEPRECATED_ARCHITECTURE_LABEL, Placement};
 use kube_objects::request::GroupVersionKind;
 use kube_objects::text::folds_to;
+use strum::IntoStaticStr;
 
 use super::installation::KubeVirt;
 use super::preference::{Preference, PreferenceName};
@@ -112,7 +113,8 @@ pub trait Lookup {
     fn preference(&mut self, name: &PreferenceName) -> Option<Preference>;
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "lowercase", const_into_str)]
 pub enum Reason {
     Explicit,
     Preference,
@@ -138,17 +140,6 @@ impl BootSource {
             points_to: is_pointer.then_some((namespace, name)),
             default_preference: preference.map(|name| (name, kind.unwrap_or_default())),
         })
-    }
-}
-
-impl Reason {
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Explicit => "explicit",
-            Self::Preference => "preference",
-            Self::DataSource(_) => "datasource",
-            Self::Default => "default",
-        }
     }
 }
 

@@ -34,7 +34,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         .find(|key| key.starts_with(VM_ARCHITECTURE));
     let columns = [
         ("architecture", json!(architecture)),
-        ("reason", json!(reason.name())),
+        ("reason", json!(reason.into_str())),
         ("kubernetes.io/arch", json!(launcher.architecture)),
         ("vm-arch", json!(launcher.vm_architecture)),
         ("vmiRefused", json!(!kubevirt.supports(&architecture))),
@@ -184,7 +184,7 @@ fn a_preference_decides_before_the_label_of_the_data_source() {
             ("arm64", "datasource")
         };
         assert_eq!(
-            (&*architecture, reason.name()),
+            (&*architecture, reason.into_str()),
             wanted,
             "{preference} {label:?}"
         );
@@ -201,7 +201,7 @@ fn old_versions_of_kubevirt_differ() {
     ] {
         let kubevirt = KubeVirt::new("s390x".to_owned(), Some(version));
         let (_, found) = machine.resolve(&kubevirt, &mut rhel9(None));
-        assert_eq!(found.name(), reason, "{version:?}");
+        assert_eq!(found.into_str(), reason, "{version:?}");
         assert_eq!(kubevirt.supports("ppc64le"), starts_ppc64le, "{version:?}");
     }
     let kubevirt = KubeVirt::new(String::new(), Some((1, 8, 4)));

@@ -95,7 +95,7 @@ fn paragraph(entry: &Entry<'_>) -> String {
     match (entry.object, entry.finding) {
         (Some(object), Some(finding)) => {
             let (at, path) = (object.at(Some(finding)), &finding.path);
-            let (rule, level) = (&finding.rule, finding.level.name());
+            let (rule, level) = (&finding.rule, finding.level.into_str());
             format!("{at} {path}\n[{rule}] {level}: {text}\n")
         }
         _ => format!("{text}\n"),

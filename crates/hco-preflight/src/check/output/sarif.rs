@@ -54,7 +54,7 @@ fn rule(page: &Page) -> Value {
         "shortDescription": {"text": page.summary()},
         "help": {"text": page.summary(), "markdown": page.text},
         "helpUri": page.url(),
-        "defaultConfiguration": {"level": match page.rule.level.name() {
+        "defaultConfiguration": {"level": match page.rule.level.into_str() {
             "deny" => "error",
             _ => "warning",
         }},

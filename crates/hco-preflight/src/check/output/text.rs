@@ -156,7 +156,7 @@ fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
                 Level::Deny => (RED, '✘'),
                 Level::Warn | Level::Carried => (YELLOW, '!'),
             };
-            let (level, rule) = (finding.level.name(), &finding.rule);
+            let (level, rule) = (finding.level.into_str(), &finding.rule);
             let level = format!("{style}{sign} {level}{style:#}");
             line!(text, "  {level}  {BOLD}{rule}{BOLD:#}");
         }
