@@ -32,9 +32,10 @@ impl Cluster for Kubewarden {
     fn can_i(&self, account: &ServiceAccount, permission: &Permission<'_>) -> Option<Vec<u8>> {
         let ServiceAccount { namespace, name } = account;
         let (group, version) = permission.resource.group_version();
+        let plural = permission.resource.plural();
         let mut attributes = BTreeMap::from([
             ("verb", permission.verb),
-            ("resource", permission.resource.plural()),
+            ("resource", &plural),
             ("version", version),
         ]);
         if !group.is_empty() {
@@ -63,11 +64,8 @@ impl Cluster for Kubewarden {
 
 /// The fields of a request for objects, with a mask of the fields that are read. The host always sends the metadata.
 fn of(resource: Resource) -> Map<String, Value> {
-    let (group, version) = resource.group_version();
-    let slash = if group.is_empty() { "" } else { "/" };
-    let api_version = [group, slash, version].concat();
     Map::from_iter([
-        ("api_version".into(), api_version.into()),
+        ("api_version".into(), resource.api_version().into()),
         ("kind".into(), resource.kind().into()),
         ("field_masks".into(), json!(resource.fields())),
     ])

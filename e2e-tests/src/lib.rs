@@ -51,7 +51,7 @@ pub use folds::unfolded;
 pub use images::Images;
 pub use native::Judged;
 pub use node_server::NodeServer;
-pub use objects::{Objects, api_version};
+pub use objects::Objects;
 pub use page::{Page, pages};
 pub use policy_server::{PolicyServer, Starter, WORKERS};
 pub use scripted_registry::{

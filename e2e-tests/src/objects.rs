@@ -90,7 +90,7 @@ impl Objects {
             .map(|it| masked(it, resource))
             .collect();
         Ok(json!({
-            "apiVersion": api_version(resource), "kind": format!("{kind}List"), "metadata": {}, "items": items,
+            "apiVersion": resource.api_version(), "kind": format!("{kind}List"), "metadata": {}, "items": items,
         })
         .to_string())
     }
@@ -123,10 +123,10 @@ impl Objects {
             metadata["namespace"] == namespace && metadata["name"] == name
         });
         let object = object.ok_or_else(|| {
-            format!("Cannot find {}/DataSource named '{name}' inside of namespace 'Some(\"{namespace}\")'", api_version(resource))
+            format!("Cannot find {}/DataSource named '{name}' inside of namespace 'Some(\"{namespace}\")'", resource.api_version())
         })?;
         let mut masked = masked(object, resource);
-        masked["apiVersion"] = json!(api_version(resource));
+        masked["apiVersion"] = json!(resource.api_version());
         masked["kind"] = json!(resource.kind());
         Ok(masked.to_string())
     }
@@ -134,14 +134,6 @@ impl Objects {
     /// Whether the host returns an error.
     pub fn is_unreadable(&self) -> bool {
         !self.unreadable.is_empty()
-    }
-}
-
-/// Group and version.
-pub fn api_version(resource: Resource) -> String {
-    match resource.group_version() {
-        ("", version) => version.to_owned(),
-        (group, version) => format!("{group}/{version}"),
     }
 }
 

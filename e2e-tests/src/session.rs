@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::case::Case;
 use crate::cluster::{Call, Refusal};
-use crate::objects::api_version;
 
 /// The session of these calls.
 ///
@@ -96,7 +95,7 @@ label_selector: null
 field_selector: null
 field_masks:
 {}",
-        api_version(resource),
+        resource.api_version(),
         resource.kind(),
         masks(resource)
     )
@@ -113,7 +112,7 @@ namespace: {namespace}
 disable_cache: false
 field_masks:
 {}",
-        api_version(resource),
+        resource.api_version(),
         resource.kind(),
         masks(resource)
     )

@@ -34,47 +34,37 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// The group (empty for nodes), the version, the kind, and the name in permissions.
-    fn names(self) -> [&'static str; 4] {
-        const HCO: &str = "hco.kubevirt.io";
-        const CDI: &str = "cdi.kubevirt.io";
-        const PREFERENCES: &str = "instancetype.kubevirt.io";
+    /// The group and the version, as in objects.
+    pub fn api_version(self) -> &'static str {
         match self {
-            Self::Nodes => ["", "v1", "Node", "nodes"],
-            Self::HyperConvergeds => [HCO, "v1beta1", "HyperConverged", "hyperconvergeds"],
-            Self::KubeVirts => ["kubevirt.io", "v1", "KubeVirt", "kubevirts"],
-            Self::DataSources => [CDI, "v1beta1", "DataSource", "datasources"],
-            Self::Preferences => {
-                let kind = "VirtualMachinePreference";
-                [PREFERENCES, "v1beta1", kind, "virtualmachinepreferences"]
-            }
-            Self::ClusterPreferences => {
-                let kind = "VirtualMachineClusterPreference";
-                [
-                    PREFERENCES,
-                    "v1beta1",
-                    kind,
-                    "virtualmachineclusterpreferences",
-                ]
-            }
+            Self::Nodes => "v1",
+            Self::HyperConvergeds => "hco.kubevirt.io/v1beta1",
+            Self::KubeVirts => "kubevirt.io/v1",
+            Self::DataSources => "cdi.kubevirt.io/v1beta1",
+            Self::Preferences | Self::ClusterPreferences => "instancetype.kubevirt.io/v1beta1",
         }
     }
 
     /// The group and the version; the group of nodes is empty.
     pub fn group_version(self) -> (&'static str, &'static str) {
-        let [group, version, ..] = self.names();
-        (group, version)
+        let version = self.api_version();
+        version.split_once('/').unwrap_or(("", version))
     }
 
     pub fn kind(self) -> &'static str {
-        let [_, _, kind, _] = self.names();
-        kind
+        match self {
+            Self::Nodes => "Node",
+            Self::HyperConvergeds => "HyperConverged",
+            Self::KubeVirts => "KubeVirt",
+            Self::DataSources => "DataSource",
+            Self::Preferences => "VirtualMachinePreference",
+            Self::ClusterPreferences => "VirtualMachineClusterPreference",
+        }
     }
 
     /// The name in permissions.
-    pub fn plural(self) -> &'static str {
-        let [.., plural] = self.names();
-        plural
+    pub fn plural(self) -> String {
+        self.kind().to_ascii_lowercase() + "s"
     }
 
     /// The fields that the policy reads, beside the metadata.
@@ -147,7 +137,7 @@ impl Cluster for OnlyNodes<'_> {
     fn list(&self, resource: Resource) -> Result<Vec<u8>, String> {
         match resource {
             Resource::Nodes => Ok(self.0.into()),
-            other => Err(["there are no ", other.plural(), " here"].concat()),
+            other => Err(format!("there are no {} here", other.plural())),
         }
     }
 }

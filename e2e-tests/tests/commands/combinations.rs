@@ -375,7 +375,7 @@ fn the_policy_for_virtual_machines_warns(manifests: &[Value], what: &str) {
         };
         granted
             .push(json!({"apiGroups": [group], "resources": [resource.plural()], "verbs": verbs}));
-        let api_version = format!("{group}/{version}");
+        let api_version = resource.api_version();
         resources.push(json!({"apiVersion": api_version, "kind": resource.kind()}));
     }
     assert_eq!(of("ClusterRole")["rules"], Value::from(granted), "{what}");

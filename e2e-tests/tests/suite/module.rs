@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use e2e_tests::{Case, ClusterOf, Images, Judged, Objects, api_version, cases, module};
+use e2e_tests::{Case, ClusterOf, Images, Judged, Objects, cases, module};
 use engine::{Permission, Registry, Resource};
 use policy_host::{HostCalls, Options, Policy};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ impl HostCalls for CaseHost {
                 let text = |key: &str| request[key].as_str().unwrap_or_default();
                 let resource = Resource::DataSources;
                 let wanted = json!({
-                    "api_version": api_version(resource), "kind": resource.kind(), "name": text("name"),
+                    "api_version": resource.api_version(), "kind": resource.kind(), "name": text("name"),
                     "namespace": text("namespace"), "disable_cache": false, "field_masks": resource.fields(),
                 });
                 if request != wanted {
@@ -101,7 +101,7 @@ const RESOURCES: [Resource; 4] = [
 /// The only request for a list of these objects.
 fn list(resource: Resource) -> Value {
     json!({
-        "api_version": api_version(resource), "kind": resource.kind(),
+        "api_version": resource.api_version(), "kind": resource.kind(),
         "field_masks": resource.fields(),
     })
 }

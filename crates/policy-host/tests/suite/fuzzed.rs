@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use e2e_tests::Images;
 use e2e_tests::properties::Input;
-use e2e_tests::{Images, api_version};
 use engine::{Registry, Resource};
 use policy_host::{HostCalls, Objects, Options, Policy, Verdict};
 use serde_json::Value;
@@ -86,7 +86,7 @@ fn objects(all: &[Value]) -> Objects {
         .fold(Objects::default(), |objects, resource| {
             let list: Value = serde_json::from_str(&all.list(resource).unwrap()).unwrap();
             let items = list["items"].as_array().unwrap().clone();
-            objects.with(&api_version(resource), resource.kind(), items)
+            objects.with(resource.api_version(), resource.kind(), items)
         })
 }
 
