@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use operator_models::forecast::{self, Changes, Forecast, Given, Objects, Rejected, State};
 use operator_models::hco::node::Census;
 
+use crate::cluster::Unreadable;
 use crate::configuration::{Configuration, Origin};
 use crate::images::Images;
-use crate::nodes::NodesError;
 
 #[derive(Debug)]
 pub(crate) struct Side<'a> {
@@ -109,7 +109,7 @@ pub(crate) struct Change<'a> {
     /// The changes in the cluster, if HCO and SSP accept both objects.
     pub(crate) changes: Option<Changes>,
     pub(crate) images: &'a Images,
-    pub(crate) nodes_error: Option<&'a NodesError>,
+    pub(crate) nodes_error: Option<&'a Unreadable>,
 }
 
 impl<'a> Change<'a> {

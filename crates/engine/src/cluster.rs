@@ -152,30 +152,66 @@ impl Registry for OnlyNodes<'_> {
     }
 }
 
-/// The verb that a service account needs to list objects, and that the API server clearly denies. Without the permission,
-/// the host never answers (nodes-unreadable.md).
-pub(crate) fn forbidden_verb(
+/// Objects that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unreadable {
+    pub(crate) resource: Resource,
+    /// The service account of the policy-server, if the settings name it.
+    pub(crate) account: Option<ServiceAccount>,
+    pub(crate) why: Failure,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The API server reports that the service account does not have the permission for this verb.
+    Forbidden(ServiceAccount, &'static str),
+    /// The host returned an error instead of a list.
+    Host(String),
+    /// The host returned something that is not a list of these objects.
+    List(String),
+}
+
+/// Reads all objects of a kind. Without a permission that the API server clearly denies, the host never answers
+/// (nodes-unreadable.md).
+pub(crate) fn read<T>(
     cluster: &dyn Cluster,
-    account: &ServiceAccount,
+    account: Option<&ServiceAccount>,
     resource: Resource,
-) -> Option<&'static str> {
-    ["list", "watch"].into_iter().find(|verb| {
-        let permission = Permission {
-            verb,
-            resource,
-            namespace: None,
-        };
-        is_forbidden(cluster, account, &permission)
-    })
+    parse: impl FnOnce(&[u8]) -> Result<T, String>,
+) -> Result<T, Unreadable> {
+    let unreadable = |why| Unreadable {
+        resource,
+        account: account.cloned(),
+        why,
+    };
+    if let Some(account) = account
+        && let Some(verb) = ["list", "watch"]
+            .into_iter()
+            .find(|verb| is_forbidden(cluster, account, verb, resource, None))
+    {
+        return Err(unreadable(Failure::Forbidden(account.clone(), verb)));
+    }
+    let list = cluster
+        .list(resource)
+        .map_err(Failure::Host)
+        .map_err(unreadable)?;
+    parse(&list).map_err(Failure::List).map_err(unreadable)
 }
 
 /// Whether the API server clearly denies a permission. Any other answer counts as a permission.
 pub(crate) fn is_forbidden(
     cluster: &dyn Cluster,
     account: &ServiceAccount,
-    permission: &Permission<'_>,
+    verb: &str,
+    resource: Resource,
+    namespace: Option<&str>,
 ) -> bool {
-    let is_allowed = cluster.can_i(account, permission).and_then(|status| {
+    let permission = Permission {
+        verb,
+        resource,
+        namespace,
+    };
+    let is_allowed = cluster.can_i(account, &permission).and_then(|status| {
         let status = Object::root(Json::parse(&status).ok()?);
         status.field("allowed").boolean().ok()?
     });

@@ -13,15 +13,7 @@ use operator_models::kubevirt::virtual_machine::{
 };
 use operator_models::ssp::architecture::Architecture;
 
-use crate::cluster::{Cluster, Permission, Resource, ServiceAccount, forbidden_verb, is_forbidden};
-
-#[derive(Debug)]
-pub(crate) enum Unreadable {
-    /// The API server reports that this service account does not have the permission for this verb.
-    Forbidden(Resource, ServiceAccount, &'static str),
-    /// The host returned an error, or a response that is not a list.
-    Error(Resource, String),
-}
+use crate::cluster::{self, Cluster, Failure, Resource, ServiceAccount, Unreadable, is_forbidden};
 
 /// The cluster of a VirtualMachine.
 #[derive(Debug, Default)]
@@ -76,7 +68,7 @@ impl Context {
         self.data_sources.get(&key)?.clone()
     }
 
-    /// Why KubeVirt will reject a VM whose preference it cannot infer.
+    /// Failure KubeVirt will reject a VM whose preference it cannot infer.
     pub(crate) fn inference_error(&self, vm: &VirtualMachine) -> Option<InferenceError> {
         vm.preference_name(&mut { self })
             .err()
@@ -188,32 +180,25 @@ impl Reader<'_> {
         resource: Resource,
         read: impl for<'l> FnOnce(Json<'l>) -> Result<T, WrongType<'l>>,
     ) -> Option<T> {
-        if let Some(account) = self.account
-            && let Some(verb) = forbidden_verb(self.cluster, account, resource)
-        {
-            self.report(Unreadable::Forbidden(resource, account.clone(), verb));
-            return None;
-        }
-        let read = self.cluster.list(resource).and_then(|list| {
-            let list = Json::parse(&list).map_err(|error| error.to_string())?;
+        let read = cluster::read(self.cluster, self.account, resource, |list| {
+            let list = Json::parse(list).map_err(|error| error.to_string())?;
             read(list).map_err(|error| error.to_string())
         });
-        read.map_err(|error| self.report(Unreadable::Error(resource, error)))
-            .ok()
+        read.map_err(|error| self.report(error)).ok()
     }
 
     fn can_get_data_sources(&mut self, namespace: &str) -> bool {
-        let permission = Permission {
-            verb: "get",
-            resource: Resource::DataSources,
-            namespace: Some(namespace),
+        let (verb, resource) = ("get", Resource::DataSources);
+        let is_denied = |account: &&ServiceAccount| {
+            is_forbidden(self.cluster, account, verb, resource, Some(namespace))
         };
-        let forbidden = self
-            .account
-            .filter(|account| is_forbidden(self.cluster, account, &permission));
+        let forbidden = self.account.filter(is_denied);
         if let Some(account) = forbidden {
-            let resource = Resource::DataSources;
-            self.report(Unreadable::Forbidden(resource, account.clone(), "get"));
+            self.report(Unreadable {
+                resource,
+                account: Some(account.clone()),
+                why: Failure::Forbidden(account.clone(), verb),
+            });
         }
         forbidden.is_none()
     }

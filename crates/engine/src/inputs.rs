@@ -15,11 +15,11 @@ use operator_models::hco::node::Census;
 use operator_models::hco::node_info::NodeInfo;
 
 use crate::change::{Change, Side, find_changes};
-use crate::cluster::Host;
+use crate::cluster::{Host, Unreadable};
 use crate::configuration::{Configuration, Origin};
 use crate::evaluate::node_level;
 use crate::images::{self, Images, Lookups};
-use crate::nodes::{Nodes, NodesError, NodesSource};
+use crate::nodes::{Nodes, NodesSource};
 use crate::request::{Detail, HyperConvergedRequest};
 use crate::rule::{Level, RepairKind};
 use crate::rules::RULES;
@@ -28,7 +28,7 @@ use crate::settings::{ImageChecks, Settings, Updates};
 #[derive(Debug)]
 pub(crate) struct Inputs<'a> {
     /// The nodes; `None` if they are not needed.
-    pub(crate) nodes: Option<Result<Nodes<'a>, NodesError>>,
+    pub(crate) nodes: Option<Result<Nodes<'a>, Unreadable>>,
     /// The nodes before the change, if they differ.
     nodes_before: Option<Nodes<'a>>,
     /// The existing objects, which replace the forecast for the old object.

@@ -6,24 +6,7 @@ use operator_models::hco::node::{self, Census};
 use operator_models::hco::node_info::NodeInfo;
 use strum::IntoStaticStr;
 
-use crate::cluster::{Cluster, Resource, ServiceAccount, forbidden_verb};
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NodesError {
-    /// The API server reports that the service account of the policy-server cannot do this with nodes.
-    Forbidden {
-        account: ServiceAccount,
-        verb: &'static str,
-    },
-    /// The host returned an error instead of a list.
-    Host {
-        error: String,
-        /// The service account of the policy-server, if the settings name it.
-        account: Option<ServiceAccount>,
-    },
-    /// The host returned something that is not a list of nodes.
-    List(String),
-}
+use crate::cluster::{self, Cluster, Resource, ServiceAccount, Unreadable};
 
 #[derive(Debug)]
 pub(crate) struct Nodes<'a> {
@@ -71,20 +54,10 @@ impl<'a> Nodes<'a> {
         cluster: &dyn Cluster,
         account: Option<&ServiceAccount>,
         placements: &[&'a Placement],
-    ) -> Result<Self, NodesError> {
-        if let Some(account) = account
-            && let Some(verb) = forbidden_verb(cluster, account, Resource::Nodes)
-        {
-            let account = account.clone();
-            return Err(NodesError::Forbidden { account, verb });
-        }
-        let list = cluster
-            .list(Resource::Nodes)
-            .map_err(|error| NodesError::Host {
-                error,
-                account: account.cloned(),
-            })?;
-        Self::parse(&list, placements).map_err(|error| NodesError::List(error.to_string()))
+    ) -> Result<Self, Unreadable> {
+        cluster::read(cluster, account, Resource::Nodes, |list| {
+            Self::parse(list, placements).map_err(|error| error.to_string())
+        })
     }
 
     pub(crate) fn parse(list: &[u8], placements: &[&'a Placement]) -> Result<Self, ListError> {

@@ -49,10 +49,10 @@ use operator_models::forecast::Changes;
 use operator_models::hco::node::Census;
 
 use crate::change::{Prediction, Side};
+use crate::cluster::Unreadable;
 use crate::configuration::Configuration;
 use crate::images::Images;
 use crate::machine::Machine;
-use crate::nodes::NodesError;
 use crate::rule::Rule;
 use crate::violation::{Violation, Violations};
 
@@ -115,7 +115,7 @@ pub(crate) enum Check {
         ) -> Violations<'f>,
     ),
     /// The reason why the nodes cannot be read.
-    NodesError(for<'f> fn(&'f NodesError) -> Violations<'f>),
+    NodesError(for<'f> fn(&'f Unreadable) -> Violations<'f>),
 }
 
 /// Finds the violations of a rule about VirtualMachines.

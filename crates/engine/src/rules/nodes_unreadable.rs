@@ -1,32 +1,31 @@
 use super::prelude::*;
-use crate::cluster::ServiceAccount;
-use crate::nodes::NodesError;
+use crate::cluster::{Failure, ServiceAccount, Unreadable};
 
 pub(crate) static RULE: Rule =
     Rule::about_object("nodes-unreadable", Level::Deny).about_the_policy();
 
 /// The nodes were needed but could not be read.
-pub(crate) fn check(error: &NodesError) -> [Violation<'_>; 1] {
-    [Violation::new(|| describe(error))]
+pub(crate) fn check(nodes: &Unreadable) -> [Violation<'_>; 1] {
+    [Violation::new(|| describe(nodes))]
 }
 
-fn describe<'f>(error: &NodesError) -> Description<'f> {
-    let (reason, fix) = match error {
-        NodesError::Forbidden { account, verb } => (
+fn describe<'f>(nodes: &Unreadable) -> Description<'f> {
+    let (reason, fix) = match &nodes.why {
+        Failure::Forbidden(account, verb) => (
             format!(": the service account {account} of the policy-server cannot {verb} nodes"),
             grant(Some(account), ""),
         ),
-        NodesError::Host { error, account } => {
+        Failure::Host(error) => {
             // The causes and, if backtraces are on, a backtrace follow on the next lines.
             let first_line = error.lines().next().unwrap_or_default();
             let error = escape(first_line.trim_end_matches('.'), 160);
             let colon = if error.is_empty() { "" } else { ": " };
             (
                 format!(", because it cannot read the nodes{colon}{error}"),
-                resolve(first_line, account.as_ref()),
+                resolve(first_line, nodes.account.as_ref()),
             )
         }
-        NodesError::List(error) => (
+        Failure::List(error) => (
             format!(", because the node list is invalid: {}", escape(error, 160)),
             Proposal::advice(
                 "see the log of the policy-server, which reads the list from the API server",
