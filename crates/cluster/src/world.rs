@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use kube::core::ApiResource;
 use kube_objects::name::is_dns1123_label;
 use operator_models::ssp::data_sources::{
-    GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE,
+    GOLDEN_IMAGES_NAMESPACE, Key, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE,
 };
 
 use serde::Serialize;
@@ -471,7 +471,7 @@ impl World {
 
     /// Removes the objects that do not matter, and fields that can contain secrets.
     fn reduce(&mut self) {
-        let mut names: BTreeSet<String> = self
+        let mut names: BTreeSet<Key> = self
             .sources
             .iter()
             .flat_map(|source| source.disks().chain([source.metadata.key()]))

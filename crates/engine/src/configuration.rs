@@ -1,7 +1,7 @@
 //! A HyperConverged, and what follows from it without the nodes: its import and its golden images.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use kube_objects::path::FieldPath;
 use operator_models::hco::api_version::ApiVersion;
@@ -24,7 +24,7 @@ pub(crate) struct Installation<'a> {
     pub(crate) stored: Option<&'a HyperConverged<'a>>,
     /// The templates that HCO ships.
     pub(crate) common: CommonTemplates,
-    pub(crate) golden_namespace: Rc<str>,
+    pub(crate) golden_namespace: Arc<str>,
     pub(crate) deploys_golden_images: bool,
 }
 

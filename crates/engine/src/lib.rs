@@ -71,8 +71,8 @@ pub use operator_models::hco::node;
 pub use operator_models::kubevirt::preference::PreferenceName;
 pub use pipeline::{report, report_change, validate, validate_settings};
 pub use report::{
-    Boot, ChangesReport, CronChangesReport, CronReport, DataSourceReport, ForecastReport,
-    NoForecastReport, Report, RetargetReport, TemplateReport, VirtualMachineReport,
+    Boot, CronReport, DataSourceReport, ForecastReport, NoForecastReport, Report, TemplateReport,
+    VirtualMachineReport,
 };
 pub use rule::{Condition, Level, ObjectKind, RepairKind, Rule, Subject};
 pub use rules::RULES;

@@ -65,7 +65,7 @@ pub(crate) fn report(change: &Change<'_>, inputs: &Inputs<'_>, detail: Detail) -
         forecast: forecast::forecast(side),
         no_forecast: side.forecast.as_ref().err().map(forecast::none),
         forecast_before: change.before.and_then(forecast::forecast),
-        changes: change.changes.as_ref().map(forecast::changes),
+        changes: change.changes.clone(),
         ..report
     }
 }

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use kube_objects::edit::PatchOperation;
 use kube_objects::text::Foreign;
-use operator_models::forecast::Stopped;
+use operator_models::forecast::{Changes, Stopped};
 use operator_models::hco::import::Import;
+use operator_models::ssp::data_sources::Key;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::Finding;
@@ -55,7 +56,8 @@ pub struct Report {
     /// The same for the object before the update.
     pub forecast_before: Option<ForecastReport>,
     /// The changes in the cluster that the update causes.
-    pub changes: Option<ChangesReport>,
+    #[serde(skip_deserializing)]
+    pub changes: Option<Changes>,
     /// The values that KubeVirt derives for a VirtualMachine; `None` for other objects, or if it was not evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtual_machine: Option<VirtualMachineReport>,
@@ -196,57 +198,6 @@ pub struct DataSourceReport {
     pub filled: Option<bool>,
 }
 
-/// The changes that an update causes in the cluster. Names are `namespace/name`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ChangesReport {
-    /// The changes of the DataImportCrons; `None` if two of them have the same name.
-    pub crons: Option<CronChangesReport>,
-    /// The changes of the DataSources in the whole cluster.
-    pub data_sources: DataSourceChangesReport,
-    /// The DataSources that have a disk before and after, but not while the import runs.
-    pub empty_meanwhile: Vec<Foreign>,
-    /// The DataSources that had a disk, and will not have one.
-    pub lost_image: Vec<Foreign>,
-}
-
-/// The changes of the DataImportCrons.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CronChangesReport {
-    /// New DataImportCrons.
-    pub created: Vec<Foreign>,
-    /// Deleted DataImportCrons.
-    pub deleted: Vec<Foreign>,
-    /// DataImportCrons that are deleted and created again.
-    pub recreated: Vec<Foreign>,
-    /// The changed fields of the spec that cause this, for each recreated DataImportCron.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changed_fields: Vec<Vec<Foreign>>,
-}
-
-/// The changes of the DataSources.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DataSourceChangesReport {
-    /// New DataSources.
-    pub created: Vec<Foreign>,
-    /// Deleted DataSources.
-    pub deleted: Vec<Foreign>,
-    /// DataSources that point to another DataSource than before.
-    pub retargeted: Vec<RetargetReport>,
-}
-
-/// A DataSource that points to another DataSource than before.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RetargetReport {
-    /// The DataSource.
-    pub name: Foreign,
-    /// The DataSource to which it pointed; `None` if it had a disk of its own.
-    pub from: Option<Foreign>,
-    /// The DataSource to which it points; `None` if it has a disk of its own.
-    pub to: Option<Foreign>,
-}
-
 impl Report {
     /// A request that needs no evaluation.
     pub(crate) fn accepted() -> Self {
@@ -258,38 +209,20 @@ impl Report {
 }
 
 impl CronReport {
-    /// Its `namespace/name`.
-    pub fn key(&self) -> String {
-        key(&self.namespace, &self.name)
+    /// Its namespace and name.
+    pub fn key(&self) -> Key {
+        Key::new(self.namespace.raw(), self.name.raw())
     }
 
-    /// The `namespace/name` of the DataSource that it manages.
-    pub fn source(&self) -> String {
-        key(&self.namespace, &self.managed_data_source)
+    /// The DataSource that it manages.
+    pub fn source(&self) -> Key {
+        Key::new(self.namespace.raw(), self.managed_data_source.raw())
     }
 }
 
 impl DataSourceReport {
-    /// Its `namespace/name`.
-    pub fn key(&self) -> String {
-        key(&self.namespace, &self.name)
-    }
-
-    /// The `namespace/name` of the DataSource that it points to.
-    pub fn target(&self) -> Option<String> {
-        Some(key(&self.namespace, self.points_to.as_ref()?))
-    }
-}
-
-fn key(namespace: &Foreign, name: &Foreign) -> String {
-    format!("{}/{}", namespace.raw(), name.raw())
-}
-
-impl CronChangesReport {
-    /// The changed fields that cause a DataImportCron to be deleted and created again.
-    pub fn changed_fields(&self, key: &str) -> &[Foreign] {
-        let index = self.recreated.iter().position(|name| name.raw() == key);
-        let fields = index.and_then(|index| self.changed_fields.get(index));
-        fields.map_or(&[], Vec::as_slice)
+    /// Its namespace and name.
+    pub fn key(&self) -> Key {
+        Key::new(self.namespace.raw(), self.name.raw())
     }
 }

@@ -1,15 +1,16 @@
 //! Conclusions from the engine's report about an object.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use cluster::foreign::{Foreign, lines, one_line};
 pub(crate) use engine::{
-    Boot, ChangesReport as Changes, CronChangesReport as CronChanges, CronReport as Cron,
-    DataSourceReport as DataSource, Finding, Fix as Remedy, ForecastReport as Forecast,
-    NoForecastReport, Outcome as Level, Report, RetargetReport as Retarget,
+    Boot, CronReport as Cron, DataSourceReport as DataSource, Finding, Fix as Remedy,
+    ForecastReport as Forecast, NoForecastReport, Outcome as Level, Report,
     TemplateReport as Template, VirtualMachineReport as Machine,
 };
 use kube_objects::text::list;
+pub(crate) use operator_models::forecast::{Changes, CronChanges, Retarget};
 use operator_models::hco::version::HcoVersion;
 use operator_models::kubevirt::installation::KubeVirt;
 
@@ -83,10 +84,10 @@ pub(crate) fn is_same(one: &Finding, other: &Finding) -> bool {
 }
 
 /// `amd64, arm64`.
-pub(crate) fn listed(names: &[Foreign]) -> String {
+pub(crate) fn listed(names: &[impl Borrow<str>]) -> String {
     names
         .iter()
-        .map(Foreign::to_string)
+        .map(|name| one_line(name.borrow()))
         .collect::<Vec<_>>()
         .join(", ")
 }

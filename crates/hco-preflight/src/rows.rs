@@ -220,8 +220,13 @@ pub(crate) struct Row {
 
 impl Row {
     /// The effect on the object `NAMESPACE/NAME`.
-    pub(crate) fn new(effect: Effect, kind: &'static str, key: &str, detail: &str) -> Self {
-        let (namespace, name) = parts(key);
+    pub(crate) fn new(
+        effect: Effect,
+        kind: &'static str,
+        key: &(impl ToString + ?Sized),
+        detail: &str,
+    ) -> Self {
+        let (namespace, name) = parts(&key.to_string());
         Self {
             effect,
             detail: Foreign::from(detail),

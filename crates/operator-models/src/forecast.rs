@@ -7,7 +7,7 @@ mod state;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +67,7 @@ pub struct Forecast<'a> {
     pub import: Import,
     /// The architectures for which SSP creates VM templates and DataSources, in its order.
     pub architectures: Vec<Architecture>,
-    pub golden_namespace: &'a Rc<str>,
+    pub golden_namespace: &'a Arc<str>,
     /// The templates that HCO passes to SSP, by name.
     pub templates: Vec<SspTemplate<'a>>,
     /// The names of the templates that SSP does not get, because their annotation lists no workload architecture.
@@ -308,7 +308,7 @@ impl<'a> Forecast<'a> {
 
     /// A DataSource in the namespace of golden images.
     pub fn source(&self, name: &str) -> Option<&DataSource> {
-        let key = Key::new(Rc::clone(self.golden_namespace), name);
+        let key = Key::new(Arc::clone(self.golden_namespace), name);
         self.data_sources.get(&key)
     }
 

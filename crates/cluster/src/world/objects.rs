@@ -13,6 +13,7 @@ use k8s_openapi::api::core::v1::NodeAffinity;
 use kube_objects::json::Json;
 use kube_objects::node_list;
 use operator_models::kubevirt::virtual_machine::{BootImage, BootSource, VirtualMachine};
+use operator_models::ssp::data_sources::Key;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -315,20 +316,20 @@ impl Metadata {
         }
     }
 
-    pub fn key(&self) -> String {
+    pub fn key(&self) -> Key {
         self.beside(&self.name)
     }
 
-    /// `NAMESPACE/NAME` of another object in the namespace.
-    pub fn beside(&self, name: &str) -> String {
-        format!("{}/{name}", self.namespace)
+    /// Another object in the namespace.
+    pub fn beside(&self, name: &str) -> Key {
+        Key::new(&*self.namespace, name)
     }
 
-    /// `NAMESPACE/NAME` of an object that this one refers to, in its own namespace if none is stated.
-    fn named_by(&self, reference: &Reference) -> String {
+    /// An object that this one refers to, in its own namespace if none is stated.
+    fn named_by(&self, reference: &Reference) -> Key {
         match &*reference.namespace {
             "" => self.beside(&reference.name),
-            namespace => format!("{namespace}/{}", reference.name),
+            namespace => Key::new(namespace, &*reference.name),
         }
     }
 
@@ -337,8 +338,8 @@ impl Metadata {
         Some(&*self.cron).filter(|name| !name.is_empty())
     }
 
-    /// `NAMESPACE/NAME` of the DataImportCron that the object belongs to.
-    pub fn cron_key(&self) -> Option<String> {
+    /// The DataImportCron that the object belongs to.
+    pub fn cron_key(&self) -> Option<Key> {
         self.cron().map(|name| self.beside(name))
     }
 
@@ -405,7 +406,7 @@ impl DataImportCron {
 
 impl DataSource {
     /// The disks that it names.
-    pub fn disks(&self) -> impl Iterator<Item = String> {
+    pub fn disks(&self) -> impl Iterator<Item = Key> {
         [&self.claim, &self.snapshot]
             .into_iter()
             .flatten()
@@ -466,8 +467,8 @@ impl Machine {
         }
     }
 
-    /// `NAMESPACE/NAME` of the DataSources of its disks.
-    pub fn sources(&self) -> impl Iterator<Item = String> {
+    /// The DataSources of its disks.
+    pub fn sources(&self) -> impl Iterator<Item = Key> {
         self.templates
             .iter()
             .filter_map(|template| template.source.as_ref())

@@ -2,17 +2,14 @@
 
 use kube_objects::text::{Foreign, cut};
 use operator_models::cdi::data_import_cron::NeverRuns;
-use operator_models::forecast::{Changes, Cron, Forecast, Rejected};
+use operator_models::forecast::{Cron, Forecast, Rejected};
 use operator_models::ssp::architecture::{Architecture, Unusable};
 
 use super::names;
 use crate::change::{NoForecast, Side};
 use crate::configuration::Configuration;
 use crate::rejection;
-use crate::report::{
-    ChangesReport, CronChangesReport, CronReport, DataSourceChangesReport, DataSourceReport,
-    ForecastReport, NoForecastReport, RetargetReport,
-};
+use crate::report::{CronReport, DataSourceReport, ForecastReport, NoForecastReport};
 
 pub(super) fn forecast(side: &Side<'_>) -> Option<ForecastReport> {
     let forecast = side.forecast.as_ref().ok()?;
@@ -77,33 +74,5 @@ fn cron(configuration: &Configuration<'_>, forecast: &Forecast<'_>, cron: &Cron)
                 NeverRuns::NameTooLong => "the name is too long for a CronJob",
             })
         }),
-    }
-}
-
-pub(super) fn changes(changes: &Changes) -> ChangesReport {
-    let crons = changes.crons.as_ref();
-    let sources = &changes.data_sources;
-    ChangesReport {
-        crons: crons.map(|crons| CronChangesReport {
-            created: names(&crons.created),
-            deleted: names(&crons.deleted),
-            recreated: names(crons.recreated.keys()),
-            changed_fields: crons.recreated.values().map(names).collect(),
-        }),
-        data_sources: DataSourceChangesReport {
-            created: names(&sources.created),
-            deleted: names(&sources.deleted),
-            retargeted: sources
-                .retargeted
-                .iter()
-                .map(|retarget| RetargetReport {
-                    name: retarget.key.to_string().into(),
-                    from: retarget.from.clone().map(Foreign::from),
-                    to: retarget.to.clone().map(Foreign::from),
-                })
-                .collect(),
-        },
-        empty_meanwhile: names(&changes.empty_meanwhile),
-        lost_image: names(&changes.lost_image),
     }
 }

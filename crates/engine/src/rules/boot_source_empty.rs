@@ -1,4 +1,4 @@
-use std::rc::Rc;
+use std::sync::Arc;
 
 use operator_models::forecast::Stopped;
 use operator_models::ssp::architecture::Architecture;
@@ -43,7 +43,7 @@ pub(crate) fn check<'f>(
             let is_kept = |changes: &Changes| {
                 changes
                     .kept_disks
-                    .contains(&Key::new(Rc::clone(golden), name.as_str()))
+                    .contains(&Key::new(Arc::clone(golden), name.as_str()))
             };
             if rejected.contains(&index)
                 || source.filled != Some(false)

@@ -37,7 +37,7 @@ impl DataVolumes {
         let images = world
             .volumes
             .iter()
-            .filter_map(|volume| Some((volume.metadata.key(), volume.image()?)))
+            .filter_map(|volume| Some((volume.metadata.key().to_string(), volume.image()?)))
             .collect();
         Self(images)
     }
@@ -99,7 +99,7 @@ pub(crate) fn note_of(situation: &Situation) -> Option<String> {
             .read()
             .and_then(|machine| volumes.unstated(&machine))
             .filter(|image| !matches!(image.named_by, NamedBy::Template(_)) || is_incomplete());
-        (machine.metadata.key(), image)
+        (machine.metadata.key().to_string(), image)
     });
     note(machines)
 }

@@ -112,7 +112,7 @@ pub(super) fn surroundings(
             .flatten()
             .map(|source| (key(&source), source)),
     );
-    sources.extend(forecast.map(|source| (source.key(), of_forecast(source))));
+    sources.extend(forecast.map(|source| (source.key().to_string(), of_forecast(source))));
     sources.extend(in_files("DataSource").map(|source| (key(&source), source)));
 
     let mut objects = Objects::default()

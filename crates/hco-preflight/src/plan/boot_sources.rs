@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cluster::field::text;
-use cluster::foreign::Foreign;
-use cluster::object_name::parts;
+use cluster::foreign::{Foreign, one_line};
 use cluster::{GOLDEN, Metadata};
 use engine::Stopped;
 use operator_models::hco::version::HcoVersion;
 use operator_models::ssp::architecture::is_known;
 use operator_models::ssp::bundle;
+use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
 use crate::input::{Hco, Situation};
 use crate::report::{Changes, Conclusions as _, Cron, CronChanges, DataSource, Forecast, is_in};
 use crate::templates;
 
-/// The boot sources before and after the change. Keys are `NAMESPACE/NAME`.
+/// The boot sources before and after the change.
 pub(super) struct BootSources<'c> {
     pub(super) situation: &'c Situation,
     pub(super) changes: Changes,
@@ -27,18 +27,18 @@ pub(super) struct BootSources<'c> {
     pub(super) architectures: &'c [Foreign],
     pub(super) crons: Expected<'c, Cron>,
     pub(super) sources: Expected<'c, DataSource>,
-    crons_before: BTreeMap<String, CronBefore>,
-    sources_before: BTreeMap<String, SourceBefore>,
+    crons_before: BTreeMap<Key, CronBefore>,
+    sources_before: BTreeMap<Key, SourceBefore>,
     /// The templates of the object after the change, by name.
     templates: BTreeMap<&'c str, &'c Value>,
-    claims: BTreeSet<String>,
+    claims: BTreeSet<Key>,
 }
 
 /// The objects of the forecasts before and after the change, and whether they exist after it.
-type Expected<'c, T> = BTreeMap<String, (&'c T, bool)>;
+type Expected<'c, T> = BTreeMap<Key, (&'c T, bool)>;
 
 struct CronBefore {
-    source: String,
+    source: Key,
     origin: Option<Value>,
     /// Whether CDI keeps its disks when it is deleted.
     keeps_disks: bool,
@@ -53,7 +53,7 @@ struct CronBefore {
 pub(super) struct SourceBefore {
     pub(super) points_to: Option<Foreign>,
     /// The DataImportCron in its label.
-    owner: Option<String>,
+    owner: Option<Key>,
     is_of_ssp: bool,
     has_disk: bool,
     /// Whether CDI keeps the disk when its DataImportCron is deleted.
@@ -116,19 +116,20 @@ impl<'c> BootSources<'c> {
             claims: claims.iter().map(|claim| claim.metadata.key()).collect(),
         };
         for source in all.collected() {
-            let (namespace, name) = parts(&source);
             let pointers = all
                 .sources
                 .iter()
-                .filter(|(_, (pointer, _))| pointer.namespace == namespace)
-                .filter(|(_, (pointer, _))| pointer.points_to.as_ref() == Some(&name))
+                .filter(|(key, (pointer, _))| {
+                    let target = pointer.points_to.as_deref();
+                    target.is_some_and(|target| key.beside(target) == source)
+                })
                 .map(|(key, _)| key);
             // CDI does not update a DataSource with the label of another DataImportCron.
             let owner = all.before(&source).and_then(|before| before.owner.clone());
             let is_managed = all.after_change().any(|cron| {
                 let key = cron.key();
                 cron.source() == source
-                    && (is_in(&all.cron_changes.created, &key) || owner.as_ref() == Some(&key))
+                    && (all.cron_changes.created.contains(&key) || owner.as_ref() == Some(&key))
             });
             let list = if is_managed {
                 &mut all.changes.empty_meanwhile
@@ -136,8 +137,8 @@ impl<'c> BootSources<'c> {
                 &mut all.changes.lost_image
             };
             for key in pointers.chain([&source]) {
-                if !is_in(list, key) {
-                    list.push(Foreign::from(&**key));
+                if !list.contains(key) {
+                    list.push((*key).clone());
                 }
             }
         }
@@ -151,14 +152,17 @@ impl<'c> BootSources<'c> {
     }
 
     /// The DataImportCrons with these keys, except for those that no forecast has.
-    pub(super) fn known(&self, keys: &[Foreign]) -> impl Iterator<Item = &'c Cron> {
-        keys.iter()
-            .filter_map(|key| self.crons.get(key.raw()))
+    pub(super) fn known<'k>(
+        &self,
+        keys: impl IntoIterator<Item = &'k Key>,
+    ) -> impl Iterator<Item = &'c Cron> {
+        keys.into_iter()
+            .filter_map(|key| self.crons.get(key))
             .map(|(cron, _)| *cron)
     }
 
     /// The DataSource before the change.
-    pub(super) fn before(&self, key: &str) -> Option<&SourceBefore> {
+    pub(super) fn before(&self, key: &Key) -> Option<&SourceBefore> {
         self.sources_before.get(key)
     }
 
@@ -167,26 +171,26 @@ impl<'c> BootSources<'c> {
     /// then, for this DataSource or for another one.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `garbageCollectPVCs`.
-    fn collected(&self) -> BTreeSet<String> {
+    fn collected(&self) -> BTreeSet<Key> {
         const DEFAULT: u64 = 3;
         let world = &self.situation.world;
         let mut collected = BTreeSet::new();
         for cron in self.after_change() {
             let key = cron.key();
-            let is_created = is_in(&self.cron_changes.created, &key);
+            let is_created = self.cron_changes.created.contains(&key);
             // A DataImportCron with the same image imports nothing, and a new one then finds its own disk.
             let is_new_image = if is_created {
                 !self.finds_disk(cron)
             } else {
                 self.imports_again(&key)
             };
-            if !(is_created && is_new_image || is_in(&self.cron_changes.recreated, &key)) {
+            if !(is_created && is_new_image || self.cron_changes.recreated.contains_key(&key)) {
                 continue;
             }
             let is_own = |object: &&Metadata| {
                 object.namespace == cron.namespace.raw() && object.cron() == Some(cron.name.raw())
             };
-            let former: BTreeSet<String> = world
+            let former: BTreeSet<Key> = world
                 .volumes
                 .iter()
                 .map(|volume| &volume.metadata)
@@ -200,7 +204,7 @@ impl<'c> BootSources<'c> {
             if former.is_empty() || former.len() + usize::from(is_new_image) <= kept {
                 continue;
             }
-            let of_others: BTreeSet<String> = world
+            let of_others: BTreeSet<Key> = world
                 .claims
                 .iter()
                 .map(|claim| &claim.metadata)
@@ -236,12 +240,12 @@ impl<'c> BootSources<'c> {
                 let before = self.crons_before.get(&key);
                 before.is_some_and(|before| !before.keeps_disks)
             };
-            let is_imported = is_in(&self.cron_changes.created, &key) && !self.finds_disk(cron)
-                || is_in(&self.cron_changes.recreated, &key)
+            let is_imported = self.cron_changes.created.contains(&key) && !self.finds_disk(cron)
+                || self.cron_changes.recreated.contains_key(&key)
                     && (self.imports_again(&key)
                         || !self.has_imported(cron)
                         || deletes_disks()
-                        || is_in(&self.changes.empty_meanwhile, &cron.source()));
+                        || self.changes.empty_meanwhile.contains(&cron.source()));
             is_imported && runs(cron)
         })
     }
@@ -259,30 +263,29 @@ impl<'c> BootSources<'c> {
             .cron_changes
             .created
             .iter()
-            .map(|key| parts(key.raw()).0)
+            .map(|key| Foreign::from(&*key.namespace))
             .filter(|namespace| !GOLDEN.contains(&namespace.raw()))
             .collect();
         let is_new = |namespace: &Foreign| {
             let mut existing = self.sources_before.keys().chain(&self.claims);
-            existing.all(|key| parts(key).0 != *namespace)
+            existing.all(|key| *key.namespace != *namespace.raw())
         };
         namespaces.into_iter().filter(is_new).collect()
     }
 
     /// The deleted DataImportCron whose DataSource and disk a new one takes over.
-    pub(super) fn replaced_by(&self, cron: &Cron) -> Option<&str> {
+    pub(super) fn replaced_by(&self, cron: &Cron) -> Option<&Key> {
         let (source, changes) = (cron.source(), &self.changes);
         let has_no_disk =
-            is_in(&changes.empty_meanwhile, &source) || is_in(&changes.lost_image, &source);
+            changes.empty_meanwhile.contains(&source) || changes.lost_image.contains(&source);
         self.predecessor(cron).filter(|_| !has_no_disk)
     }
 
     /// The deleted DataImportCron that manages the same DataSource.
-    fn predecessor(&self, cron: &Cron) -> Option<&str> {
+    fn predecessor(&self, cron: &Cron) -> Option<&Key> {
         let source = cron.source();
-        let mut deleted = self.cron_changes.deleted.iter().map(Foreign::raw);
-        deleted.find(|key| {
-            let before = self.crons_before.get(*key);
+        self.cron_changes.deleted.iter().find(|key| {
+            let before = self.crons_before.get(key);
             before.is_some_and(|before| before.source == source)
         })
     }
@@ -322,7 +325,7 @@ impl<'c> BootSources<'c> {
     }
 
     /// Whether a DataSource has a disk; assumed if DataSources were not read.
-    fn has_disk(&self, source: &str) -> bool {
+    fn has_disk(&self, source: &Key) -> bool {
         let is_assumed = !self.situation.world.sources.is_read();
         self.before(source)
             .map_or(is_assumed, |source| source.has_disk)
@@ -347,8 +350,8 @@ impl<'c> BootSources<'c> {
     pub(super) fn not_updated_because(&self, cron: &Cron) -> Option<String> {
         let (source, changes) = (cron.source(), &self.changes);
         let before = self.before(&source)?;
-        let is_gone = is_in(&changes.empty_meanwhile, &source)
-            || is_in(&changes.data_sources.deleted, &source);
+        let is_gone = changes.empty_meanwhile.contains(&source)
+            || changes.data_sources.deleted.contains(&source);
         // SSP deletes its pointers, and CDI creates new DataSources.
         let is_of_ssp = before.is_of_ssp || before.points_to.is_some();
         // CDI finds the disk of the same image, and sets the label of the new DataImportCron on the disk and the
@@ -361,7 +364,7 @@ impl<'c> BootSources<'c> {
             Some(owner) if *owner == cron.key() => None,
             Some(owner) => Some(format!(
                 "it has the label of DataImportCron {}",
-                parts(owner).1
+                one_line(&owner.name)
             )),
             None if self.situation.world.sources.is_read() => {
                 Some("it has no DataImportCron label".to_owned())
@@ -377,15 +380,15 @@ impl<'c> BootSources<'c> {
         } = &self.cron_changes;
         self.after_change().filter(move |cron| {
             let key = cron.key();
-            let is_shown = is_in(created, &key)
-                || is_in(recreated, &key)
+            let is_shown = created.contains(&key)
+                || recreated.contains_key(&key)
                 || self.is_outstanding && self.crons_before.contains_key(&key);
             is_shown && self.not_updated_because(cron).is_some()
         })
     }
 
     /// The DataSource of a DataImportCron, if it does not manage the DataSource after the change.
-    pub(super) fn source_left_by(&self, key: &str) -> Option<String> {
+    pub(super) fn source_left_by(&self, key: &Key) -> Option<Key> {
         let expected = self.crons.get(key);
         let of_forecast = || expected.map(|(cron, _)| cron.source());
         let before = match self.crons_before.get(key) {
@@ -401,19 +404,14 @@ impl<'c> BootSources<'c> {
     /// templates has a DataImportCron, SSP leaves its spec to CDI; SSP deletes any other DataSource.
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource.
-    pub(super) fn waits_for_import(&self, key: &str) -> bool {
-        is_of_bundle(key) && self.after_change().any(|cron| cron.source() == key)
+    pub(super) fn waits_for_import(&self, key: &Key) -> bool {
+        is_of_bundle(key) && self.after_change().any(|cron| cron.source() == *key)
     }
 
     /// Whether a recreated DataImportCron imports another image although its disk stays. CDI reuses a disk with the
     /// same digest, which does not depend on the platform.
-    pub(super) fn imports_again(&self, key: &str) -> bool {
-        let mut fields = self
-            .cron_changes
-            .changed_fields(key)
-            .iter()
-            .map(Foreign::raw);
-        fields.any(|field| {
+    pub(super) fn imports_again(&self, key: &Key) -> bool {
+        self.cron_changes.changed_fields(key).iter().any(|field| {
             field == "managedDataSource"
                 || field.starts_with("template.spec.source") && !field.contains("platform")
         })
@@ -421,12 +419,13 @@ impl<'c> BootSources<'c> {
 
     /// Whether a DataSource has an uploaded disk, so that SSP does not create a DataImportCron for it. The disk has the
     /// name of the DataSource or, for the default architecture, the name without the suffix.
-    pub(super) fn is_uploaded(&self, key: &str) -> bool {
+    pub(super) fn is_uploaded(&self, key: &Key) -> bool {
         self.claims.contains(key)
             || key
+                .name
                 .rsplit_once('-')
                 .filter(|(_, suffix)| is_in(self.architectures, suffix))
-                .is_some_and(|(name, _)| self.claims.contains(name))
+                .is_some_and(|(name, _)| self.claims.contains(&key.beside(name)))
     }
 
     pub(super) fn json(&self) -> Value {
@@ -436,12 +435,11 @@ impl<'c> BootSources<'c> {
             lost_image,
             ..
         } = &self.changes;
-        let cron = |key: &str| {
-            let (namespace, name) = parts(key);
+        let cron = |key: &Key| {
             let cron = self.crons.get(key).map(|(cron, _)| cron);
             json!({
-                "namespace": namespace,
-                "name": name,
+                "namespace": &*key.namespace,
+                "name": &*key.name,
                 "template": cron.map(|cron| &cron.template),
                 "architecture": cron.map(|cron| &cron.architecture),
                 "rejected": cron.and_then(|cron| cron.rejected.as_ref()),
@@ -449,8 +447,7 @@ impl<'c> BootSources<'c> {
                 "changedFields": self.cron_changes.changed_fields(key),
             })
         };
-        let source = |key: &str| {
-            let (namespace, name) = parts(key);
+        let source = |key: &Key| {
             // The forecast leaves out the DataSources that no template names.
             let points_to = match self.sources.get(key) {
                 Some((source, _)) => source.points_to.as_ref(),
@@ -458,24 +455,24 @@ impl<'c> BootSources<'c> {
                     .before(key)
                     .and_then(|source| source.points_to.as_ref()),
             };
-            json!({"namespace": namespace, "name": name, "pointsTo": points_to})
+            json!({"namespace": &*key.namespace, "name": &*key.name, "pointsTo": points_to})
         };
-        let all = |names: &[Foreign], object: &dyn Fn(&str) -> Value| -> Vec<Value> {
-            names.iter().map(|name| object(name.raw())).collect()
+        let all = |names: &[Key], object: &dyn Fn(&Key) -> Value| -> Vec<Value> {
+            names.iter().map(object).collect()
         };
-        let retargeted = |key: &str| {
+        let retargeted = |key: &Key| {
             let mut retargeted = data_sources.retargeted.iter();
-            retargeted.any(|pointer| pointer.name.raw() == key)
+            retargeted.any(|pointer| pointer.key == *key)
         };
         json!({
             "crons": self.changes.crons.as_ref().map(|changes| json!({
                 "created": all(&changes.created, &cron),
                 "deleted": all(&changes.deleted, &cron),
-                "recreated": all(&changes.recreated, &cron),
+                "recreated": changes.recreated.keys().map(cron).collect::<Vec<_>>(),
                 "unchanged": self
                     .crons_before
                     .keys()
-                    .filter(|key| !is_in(&changes.deleted, key) && !is_in(&changes.recreated, key))
+                    .filter(|key| !changes.deleted.contains(key) && !changes.recreated.contains_key(key))
                     .map(|key| cron(key))
                     .collect::<Vec<_>>(),
                 "rejected": self
@@ -490,15 +487,15 @@ impl<'c> BootSources<'c> {
                     .retargeted
                     .iter()
                     .map(|pointer| {
-                        let (namespace, name) = parts(pointer.name.raw());
-                        json!({"namespace": namespace, "name": name, "from": pointer.from, "to": pointer.to})
+                        let Key { namespace, name } = &pointer.key;
+                        json!({"namespace": &**namespace, "name": &**name, "from": pointer.from, "to": pointer.to})
                     })
                     .collect::<Vec<_>>(),
                 "unchanged": self
                     .sources_before
                     .keys()
-                    .filter(|key| !is_in(&data_sources.created, key))
-                    .filter(|key| !is_in(&data_sources.deleted, key) && !retargeted(key))
+                    .filter(|key| !data_sources.created.contains(key))
+                    .filter(|key| !data_sources.deleted.contains(key) && !retargeted(key))
                     .map(|key| source(key))
                     .collect::<Vec<_>>(),
             },
@@ -508,7 +505,7 @@ impl<'c> BootSources<'c> {
             // DataSources of templates that CDI no longer updates.
             "notUpdated": self
                 .not_updating()
-                .map(|cron| Foreign::from(&*cron.source()))
+                .map(Cron::source)
                 .collect::<Vec<_>>(),
             // Namespaces that no operator creates.
             "newNamespaces": self.new_namespaces(),
@@ -525,7 +522,7 @@ pub(super) fn runs(cron: &Cron) -> bool {
 fn expected<'c, T: 'c>(
     [before, after]: [Option<&'c Forecast>; 2],
     objects: fn(&Forecast) -> &Vec<T>,
-    key: fn(&T) -> String,
+    key: fn(&T) -> Key,
 ) -> Expected<'c, T> {
     [(before, false), (after, true)]
         .into_iter()
@@ -536,8 +533,8 @@ fn expected<'c, T: 'c>(
 }
 
 /// Whether a DataSource belongs to SSP's VM templates. Its name may have the suffix of an architecture.
-pub(crate) fn is_of_bundle(key: &str) -> bool {
-    let (_, name) = key.split_once('/').unwrap_or_default();
+pub(crate) fn is_of_bundle(key: &Key) -> bool {
+    let name = &*key.name;
     let is_of_bundle = |name| bundle::source(name).is_some();
     is_of_bundle(name)
         || name
@@ -546,7 +543,7 @@ pub(crate) fn is_of_bundle(key: &str) -> bool {
 }
 
 /// The existing DataImportCrons; if they were not read, the DataImportCrons of the forecast that the cluster accepts.
-fn crons_before(situation: &Situation) -> BTreeMap<String, CronBefore> {
+fn crons_before(situation: &Situation) -> BTreeMap<Key, CronBefore> {
     let crons = &situation.world.crons;
     if crons.is_read() {
         return crons
@@ -594,12 +591,12 @@ fn crons_before(situation: &Situation) -> BTreeMap<String, CronBefore> {
 /// belong to the templates of one side, but exist on both sides.
 fn sources_before(
     situation: &Situation,
-    crons: &BTreeMap<String, CronBefore>,
+    crons: &BTreeMap<Key, CronBefore>,
     expected: &Expected<'_, DataSource>,
-) -> BTreeMap<String, SourceBefore> {
+) -> BTreeMap<Key, SourceBefore> {
     let world = &situation.world;
     if !world.sources.is_read() {
-        let mut points_to: BTreeMap<String, Option<Foreign>> =
+        let mut points_to: BTreeMap<Key, Option<Foreign>> =
             expected.keys().map(|key| (key.clone(), None)).collect();
         let before = situation.forecast_before.iter();
         points_to.extend(
@@ -626,21 +623,21 @@ fn sources_before(
     let claims = world.claims.iter().map(|claim| &claim.metadata);
     let snapshots = world.snapshots.iter().map(|snapshot| &snapshot.metadata);
     let disks = claims.clone().chain(snapshots);
-    let existing: BTreeSet<String> = disks.clone().map(Metadata::key).collect();
-    let kept: BTreeSet<String> = disks
+    let existing: BTreeSet<Key> = disks.clone().map(Metadata::key).collect();
+    let kept: BTreeSet<Key> = disks
         .filter(|disk| !disk.is_cleaned_up())
         .map(Metadata::key)
         .collect();
     // A disk from `All`, after the policy became `None`: CDI labels only the disk, and its `DataVolume` creates it again.
     // MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
-    let kept_volumes: BTreeSet<String> = world
+    let kept_volumes: BTreeSet<Key> = world
         .volumes
         .iter()
         .map(|volume| &volume.metadata)
         .filter(|volume| !volume.is_cleaned_up())
         .map(Metadata::key)
         .collect();
-    let reimported: BTreeSet<String> = claims
+    let reimported: BTreeSet<Key> = claims
         .filter(|claim| claim.is_cleaned_up())
         .map(Metadata::key)
         .filter(|claim| kept_volumes.contains(claim))
@@ -650,7 +647,7 @@ fn sources_before(
         .sources
         .iter()
         .map(|source| {
-            let is_any = |of: &BTreeSet<String>| source.disks().any(|disk| of.contains(&disk));
+            let is_any = |of: &BTreeSet<Key>| source.disks().any(|disk| of.contains(&disk));
             let has_disk = source.disks().next().is_some();
             let before = SourceBefore {
                 points_to: source

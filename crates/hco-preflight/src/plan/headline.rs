@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use anstyle::Style;
-use cluster::foreign::{Foreign, one_line};
+use cluster::foreign::one_line;
+use operator_models::ssp::data_sources::Key;
 
 use super::Plan;
 use crate::prose::count;
@@ -70,12 +71,11 @@ impl Plan<'_> {
             .filter(|row| row.is_pending)
             .map(Row::key)
             .collect();
-        let is_new = |source: &str| {
-            let (namespace, name) = source.split_once('/').unwrap_or_default();
-            !pending.contains(&("DataSource", namespace, name))
+        let is_new = |source: &Key| {
+            let Key { namespace, name } = source;
+            !pending.contains(&("DataSource", &**namespace, &**name))
         };
-        let new =
-            |sources: &[Foreign]| sources.iter().filter(|source| is_new(source.raw())).count();
+        let new = |sources: &[Key]| sources.iter().filter(|source| is_new(source)).count();
         let imports = self
             .sources
             .imported()

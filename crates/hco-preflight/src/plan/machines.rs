@@ -10,6 +10,7 @@ use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{BootSource, Lookup, Reason, VirtualMachine};
 use operator_models::ssp::bundle;
+use operator_models::ssp::data_sources::Key;
 use serde_json::Value;
 
 use crate::input::{Hco, Situation, has_virt_handler};
@@ -19,14 +20,14 @@ use crate::rows::{Effect, Row};
 /// The effects on all VMs, sorted.
 pub(super) fn affected(situation: &Situation) -> BTreeSet<Row> {
     let sides = Sides::new(situation);
-    let machines: BTreeMap<String, &Machine> = situation
+    let machines: BTreeMap<Key, &Machine> = situation
         .world
         .machines
         .iter()
         .map(|machine| (machine.metadata.key(), machine))
         .collect();
-    let nodes: BTreeMap<String, &str> = running(situation).collect();
-    let keys: BTreeSet<&String> = machines.keys().chain(nodes.keys()).collect();
+    let nodes: BTreeMap<Key, &str> = running(situation).collect();
+    let keys: BTreeSet<&Key> = machines.keys().chain(nodes.keys()).collect();
     keys.into_iter()
         .flat_map(|key| {
             let (machine, node) = (machines.get(key), nodes.get(key));
@@ -36,7 +37,7 @@ pub(super) fn affected(situation: &Situation) -> BTreeSet<Row> {
 }
 
 /// The VMs that run, each with the name of its node.
-fn running(situation: &Situation) -> impl Iterator<Item = (String, &str)> {
+fn running(situation: &Situation) -> impl Iterator<Item = (Key, &str)> {
     situation
         .world
         .running
@@ -106,7 +107,7 @@ impl<'w> Sides<'w> {
     }
 
     /// The effects on a VM that has a VirtualMachine, runs on a node, or both.
-    fn effects(&self, key: &str, machine: Option<&Machine>, node: Option<&str>) -> Vec<Row> {
+    fn effects(&self, key: &Key, machine: Option<&Machine>, node: Option<&str>) -> Vec<Row> {
         let start = machine
             .zip(self.admissions.as_ref())
             .and_then(|(machine, admissions)| Start::new(machine, admissions));
@@ -140,7 +141,7 @@ impl<'w> Sides<'w> {
     fn disks(&self, machine: &Machine) -> Vec<Row> {
         let situation = self.situation;
         let has_disks = machine.has_disks(self.unfinished.as_ref());
-        let row = |source: String| {
+        let row = |source: Key| {
             let loss = Loss::new(situation, situation.changes(), &source, machine)?;
             let pending = situation.pending.as_ref();
             let is_pending = Loss::new(situation, pending, &source, machine).is_some();
@@ -182,7 +183,7 @@ impl<'w> Sides<'w> {
     /// chosen architecture.
     fn orphaned(
         &self,
-        key: &str,
+        key: &Key,
         machine: Option<&Machine>,
         node: &str,
         chosen: Option<&str>,
@@ -313,7 +314,7 @@ impl<'w> Sides<'w> {
     }
 }
 
-fn row(key: &str, effect: Effect, detail: &str) -> Row {
+fn row(key: &Key, effect: Effect, detail: &str) -> Row {
     Row::new(effect, "VirtualMachine", key, detail)
 }
 
@@ -332,30 +333,28 @@ impl<'c> Loss<'c> {
     fn new(
         situation: &'c Situation,
         changes: Option<&Changes>,
-        source: &str,
+        source: &Key,
         machine: &Machine,
     ) -> Option<Self> {
         let changes = changes?;
-        if is_in(&changes.data_sources.deleted, source) {
+        if changes.data_sources.deleted.contains(source) {
             return Some(Self::Deleted);
         }
-        if is_in(&changes.lost_image, source) {
+        if changes.lost_image.contains(source) {
             return Some(Self::NoDisk);
         }
-        if is_in(&changes.empty_meanwhile, source) {
+        if changes.empty_meanwhile.contains(source) {
             return Some(Self::Empty);
         }
         let own = machine.own_architecture()?;
         let retargeted = &changes.data_sources.retargeted;
-        let pointer = retargeted
-            .iter()
-            .find(|pointer| pointer.name.raw() == source)?;
-        let (target, (namespace, _)) = (pointer.to.as_ref()?, source.split_once('/')?);
+        let pointer = retargeted.iter().find(|pointer| pointer.key == *source)?;
+        let target = source.beside(pointer.to.as_ref()?.raw());
         situation
             .forecast_after()?
             .data_sources
             .iter()
-            .find(|source| source.namespace.raw() == namespace && source.name == *target)
+            .find(|source| source.key() == target)
             .filter(|target| !["", own].contains(&target.architecture_label.raw()))
             .map(Self::Moved)
     }
@@ -424,7 +423,7 @@ impl<'m> Start<'m> {
 struct Admission<'w> {
     world: &'w World,
     kubevirt: KubeVirt,
-    sources: BTreeMap<String, BootSource>,
+    sources: BTreeMap<Key, BootSource>,
     /// The only architectures whose VMs KubeVirt accepts; `None` if it accepts all.
     accepted: Option<Vec<&'w str>>,
 }
@@ -441,7 +440,7 @@ impl<'w> Admission<'w> {
         let new_default = forecast_after
             .filter(|_| forecast_before != forecast_after)
             .or(old_default);
-        let old: BTreeMap<String, BootSource> = if world.sources.is_read() {
+        let old: BTreeMap<Key, BootSource> = if world.sources.is_read() {
             world
                 .sources
                 .iter()
@@ -456,7 +455,7 @@ impl<'w> Admission<'w> {
             .iter()
             .flat_map(|changes| &changes.data_sources.deleted)
         {
-            new.remove(deleted.raw());
+            new.remove(deleted);
         }
         for (key, mut source) in forecast_sources(situation.forecast_after()) {
             if let Some(stale) = stale_label(&old, &key, &source) {
@@ -502,7 +501,7 @@ impl<'w> Admission<'w> {
 
 impl Lookup for &Admission<'_> {
     fn data_source(&mut self, namespace: &str, name: &str) -> Option<BootSource> {
-        self.sources.get(&format!("{namespace}/{name}")).cloned()
+        self.sources.get(&Key::new(namespace, name)).cloned()
     }
 
     fn preference(&mut self, name: &PreferenceName) -> Option<Preference> {
@@ -549,24 +548,23 @@ fn accepted(Hco { report, object, .. }: &Hco) -> Option<Vec<&str>> {
 /// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, which copies labels to pointers;
 /// ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource, which deletes only the label of the
 /// DataImportCron.
-fn stale_label(old: &BTreeMap<String, BootSource>, key: &str, new: &BootSource) -> Option<String> {
+fn stale_label(old: &BTreeMap<Key, BootSource>, key: &Key, new: &BootSource) -> Option<String> {
     let label = |source: &BootSource| {
         source
             .architecture_label
             .clone()
             .filter(|label| !label.is_empty())
     };
-    let (_, name) = key.split_once('/')?;
-    if new.points_to.is_some() || label(new).is_some() || bundle::source(name).is_none() {
+    if new.points_to.is_some() || label(new).is_some() || bundle::source(&key.name).is_none() {
         return None;
     }
     let pointer = old.get(key)?;
     let (namespace, name) = pointer.points_to.as_ref()?;
-    let target = old.get(&format!("{namespace}/{name}"));
+    let target = old.get(&Key::new(&**namespace, &**name));
     label(pointer).or_else(|| label(target?))
 }
 
-fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String, BootSource)> {
+fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (Key, BootSource)> {
     forecast
         .into_iter()
         .flat_map(|forecast| &forecast.data_sources)
@@ -615,9 +613,9 @@ pub(crate) fn already_without(situation: &Situation, node: &str) -> String {
 }
 
 /// The VMs that run on nodes that the placement already excludes, by node.
-pub(crate) fn excluded(situation: &Situation) -> BTreeMap<&str, Vec<String>> {
+pub(crate) fn excluded(situation: &Situation) -> BTreeMap<&str, Vec<Key>> {
     let nodes = named(&situation.nodes_after);
-    let mut excluded = BTreeMap::<&str, Vec<String>>::new();
+    let mut excluded = BTreeMap::<&str, Vec<Key>>::new();
     for (machine, node) in running(situation) {
         excluded.entry(node).or_default().push(machine);
     }
@@ -644,10 +642,10 @@ mod tests {
             ..BootSource::default()
         };
         let old = BTreeMap::from([
-            ("images/fedora".to_owned(), source("", "fedora-arm64")),
-            ("images/mine".to_owned(), source("", "mine-arm64")),
-            ("images/fedora-arm64".to_owned(), source("arm64", "")),
-            ("images/mine-arm64".to_owned(), source("arm64", "")),
+            (Key::new("images", "fedora"), source("", "fedora-arm64")),
+            (Key::new("images", "mine"), source("", "mine-arm64")),
+            (Key::new("images", "fedora-arm64"), source("arm64", "")),
+            (Key::new("images", "mine-arm64"), source("arm64", "")),
         ]);
         for (name, new, label) in [
             ("fedora", source("", ""), "arm64"),
@@ -656,7 +654,7 @@ mod tests {
             // SSP deletes this pointer, and CDI creates the DataSource again.
             ("mine", source("", ""), ""),
         ] {
-            let stale = stale_label(&old, &format!("images/{name}"), &new);
+            let stale = stale_label(&old, &Key::new("images", name), &new);
             assert_eq!(stale.unwrap_or_default(), label);
         }
     }

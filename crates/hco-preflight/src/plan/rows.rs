@@ -4,29 +4,29 @@ use std::collections::BTreeMap;
 
 use cluster::field::text;
 use cluster::foreign::{Foreign, one_line};
-use cluster::object_name::parts;
 use engine::Import;
+use operator_models::ssp::data_sources::Key;
 
 use super::Plan;
 use super::boot_sources::{BootSources, is_of_bundle, runs};
-use crate::report::{Cron, Retarget, is_in, listed, some};
+use crate::report::{Cron, Retarget, listed, some};
 use crate::rows::{Command, Effect, Row};
 
-/// The rows of each DataSource that changes, by `NAMESPACE/NAME`.
-pub(super) type Rows = BTreeMap<String, Vec<Row>>;
+/// The rows of each DataSource that changes, by its key.
+pub(super) type Rows = BTreeMap<Key, Vec<Row>>;
 
 type What = (Effect, String);
 
 pub(super) fn rows(sources: &BootSources<'_>) -> Rows {
     let (changes, crons) = (&sources.changes, &sources.cron_changes);
     let mut rows = Rows::new();
-    let mut put = |key: &str, (effect, what): What| {
+    let mut put = |key: &Key, (effect, what): What| {
         let row = Row::new(effect, "DataSource", key, &what);
-        rows.entry(key.to_owned()).or_default().push(row);
+        rows.entry(key.clone()).or_default().push(row);
     };
     for retarget in &changes.data_sources.retargeted {
         if let Some(what) = retargeted(sources, retarget) {
-            put(retarget.name.raw(), what);
+            put(&retarget.key, what);
         }
     }
     for cron in sources.known(&crons.created) {
@@ -37,17 +37,17 @@ pub(super) fn rows(sources: &BootSources<'_>) -> Rows {
     for cron in sources.rejected() {
         put(&cron.source(), rejected(sources, cron));
     }
-    for cron in sources.known(&crons.recreated) {
-        let is_empty = is_in(&changes.empty_meanwhile, &cron.source());
+    for cron in sources.known(crons.recreated.keys()) {
+        let is_empty = changes.empty_meanwhile.contains(&cron.source());
         if !is_empty && sources.not_updated_because(cron).is_none() {
             put(&cron.source(), recreated(sources, cron));
         }
     }
     for key in &changes.empty_meanwhile {
-        put(key.raw(), (Effect::EmptyMeanwhile, empty(sources, key)));
+        put(key, (Effect::EmptyMeanwhile, empty(sources, key)));
     }
     let new = sources.known(&crons.created);
-    for cron in new.chain(sources.known(&crons.recreated)) {
+    for cron in new.chain(sources.known(crons.recreated.keys())) {
         if runs(cron) && sources.keeps_none(cron) {
             let what = "importsToKeep is 0, so CDI deletes the disk after each import, and imports it again";
             put(&cron.source(), (Effect::NeverImported, what.to_owned()));
@@ -55,7 +55,7 @@ pub(super) fn rows(sources: &BootSources<'_>) -> Rows {
     }
     for key in &changes.lost_image {
         if let Some(what) = lost(sources, key) {
-            put(key.raw(), (Effect::Lost, what));
+            put(key, (Effect::Lost, what));
         }
     }
     for cron in sources.not_updating() {
@@ -63,10 +63,10 @@ pub(super) fn rows(sources: &BootSources<'_>) -> Rows {
         rows.entry(cron.source()).or_default().extend(row);
     }
     // The DataSources that keep their disk, without a DataImportCron that updates it.
-    for key in crons.deleted.iter().chain(&crons.recreated) {
+    for key in crons.deleted.iter().chain(crons.recreated.keys()) {
         let left = sources
-            .source_left_by(key.raw())
-            .filter(|key| !is_in(&changes.data_sources.deleted, key))
+            .source_left_by(key)
+            .filter(|key| !changes.data_sources.deleted.contains(key))
             .filter(|key| sources.before(key).is_some());
         if let Some(key) = left {
             let what = "keeps its disk; not updated any more";
@@ -84,15 +84,15 @@ pub(super) fn rows(sources: &BootSources<'_>) -> Rows {
         .iter()
         .map(|key| (key, deleted_without_disk(sources, key)));
     for (key, (effect, what)) in created.chain(deleted) {
-        let row = || vec![Row::new(effect, "DataSource", key.raw(), &what)];
-        rows.entry(key.raw().to_owned()).or_insert_with(row);
+        let row = || vec![Row::new(effect, "DataSource", key, &what)];
+        rows.entry(key.clone()).or_insert_with(row);
     }
     rows
 }
 
 /// The change of a new DataSource without a disk of its own. A DataSource that no template names belongs to SSP's VM
 /// templates.
-fn created_without_disk(sources: &BootSources<'_>, key: &str) -> What {
+fn created_without_disk(sources: &BootSources<'_>, key: &Key) -> What {
     let Some((source, is_after)) = sources.sources.get(key) else {
         return (Effect::TemplateSourceCreated, "created".to_owned());
     };
@@ -110,7 +110,7 @@ fn created_without_disk(sources: &BootSources<'_>, key: &str) -> What {
     }
 }
 
-fn deleted_without_disk(sources: &BootSources<'_>, key: &str) -> What {
+fn deleted_without_disk(sources: &BootSources<'_>, key: &Key) -> What {
     match pointed_to(sources, key) {
         _ if !sources.sources.contains_key(key) && is_of_bundle(key) => {
             (Effect::TemplateSourceDeleted, "deleted".to_owned())
@@ -121,20 +121,20 @@ fn deleted_without_disk(sources: &BootSources<'_>, key: &str) -> What {
 }
 
 /// The DataSource that a DataSource points to before the change.
-fn pointed_to<'s>(sources: &'s BootSources<'_>, key: &str) -> Option<&'s Foreign> {
+fn pointed_to<'s>(sources: &'s BootSources<'_>, key: &Key) -> Option<&'s Foreign> {
     sources.before(key)?.points_to.as_ref()
 }
 
 /// The text for a DataSource that has no disk until an import is done.
-fn empty(sources: &BootSources<'_>, key: &Foreign) -> String {
-    let mut recreated = sources.known(&sources.cron_changes.recreated);
-    if let Some(cron) = recreated.find(|cron| cron.source() == key.raw()) {
+fn empty(sources: &BootSources<'_>, key: &Key) -> String {
+    let mut recreated = sources.known(sources.cron_changes.recreated.keys());
+    if let Some(cron) = recreated.find(|cron| cron.source() == *key) {
         let because = because(sources, &cron.key());
         return format!("deleted and imported again{because}: no disk until the import is done");
     }
     match sources
         .sources
-        .get(key.raw())
+        .get(key)
         .map(|(source, _)| &source.points_to)
     {
         Some(Some(target)) if !is_retargeted(sources, key) => {
@@ -147,14 +147,13 @@ fn empty(sources: &BootSources<'_>, key: &Foreign) -> String {
 /// The change of a DataSource that points to another one than before. A DataSource that does not belong to a template
 /// has no disk, whatever it points to.
 fn retargeted(sources: &BootSources<'_>, retarget: &Retarget) -> Option<What> {
-    let key = retarget.name.raw();
+    let key = &retarget.key;
     sources.sources.get(key)?;
     match (&retarget.from, &retarget.to) {
         (_, Some(to)) => Some((Effect::Changed, format!("points to {to} from now on"))),
         (Some(from), None) if sources.waits_for_import(key) => {
-            let (namespace, _) = key.split_once('/').unwrap_or_default();
-            let target = format!("{namespace}/{}", from.raw());
-            let is_deleted = is_in(&sources.changes.data_sources.deleted, &target);
+            let target = key.beside(from.raw());
+            let is_deleted = sources.changes.data_sources.deleted.contains(&target);
             let (effect, deleted) = if is_deleted || sources.before(&target).is_none() {
                 (Effect::EmptyMeanwhile, "the deleted ")
             } else {
@@ -168,10 +167,10 @@ fn retargeted(sources: &BootSources<'_>, retarget: &Retarget) -> Option<What> {
     }
 }
 
-fn is_deleted_with_its_disk(sources: &BootSources<'_>, key: &str) -> bool {
+fn is_deleted_with_its_disk(sources: &BootSources<'_>, key: &Key) -> bool {
     let changes = &sources.changes;
-    is_in(&changes.lost_image, key)
-        && is_in(&changes.data_sources.deleted, key)
+    changes.lost_image.contains(key)
+        && changes.data_sources.deleted.contains(key)
         && pointed_to(sources, key).is_none()
 }
 
@@ -185,7 +184,7 @@ fn created(sources: &BootSources<'_>, cron: &Cron) -> What {
             format!("imported{}", origin(sources, cron)),
         );
     };
-    let replaced = one_line(parts(replaced).1.raw());
+    let replaced = one_line(&replaced.name);
     let disk = if sources.finds_disk(cron) {
         SAME_IMAGE
     } else {
@@ -216,7 +215,7 @@ fn not_updated(sources: &BootSources<'_>, cron: &Cron) -> Option<Row> {
 /// The change of a recreated DataImportCron's DataSource, if the DataSource always has a disk.
 fn recreated(sources: &BootSources<'_>, cron: &Cron) -> What {
     let key = cron.key();
-    let is_lost = is_in(&sources.changes.lost_image, &cron.source());
+    let is_lost = sources.changes.lost_image.contains(&cron.source());
     let is_other = sources.source_left_by(&key).is_some();
     let disk = match &cron.never_runs {
         Some(why) if is_lost || is_other => {
@@ -271,15 +270,15 @@ fn rejected(sources: &BootSources<'_>, cron: &Cron) -> What {
 }
 
 /// The text for a DataSource that permanently loses its disk; `None` if the text of its DataImportCron already says so.
-fn lost(sources: &BootSources<'_>, key: &Foreign) -> Option<String> {
-    let is_deleted = is_in(&sources.changes.data_sources.deleted, key.raw());
-    let is_said = |cron: &Cron| cron.source() == key.raw();
-    if is_deleted_with_its_disk(sources, key.raw()) && sources.rejected().any(is_said) {
+fn lost(sources: &BootSources<'_>, key: &Key) -> Option<String> {
+    let is_deleted = sources.changes.data_sources.deleted.contains(key);
+    let is_said = |cron: &Cron| cron.source() == *key;
+    if is_deleted_with_its_disk(sources, key) && sources.rejected().any(is_said) {
         return None;
     }
     // The previous target is irrelevant if the DataSource now points to another one.
-    let pointed_to = pointed_to(sources, key.raw()).filter(|_| !is_retargeted(sources, key));
-    let before = sources.before(key.raw());
+    let pointed_to = pointed_to(sources, key).filter(|_| !is_retargeted(sources, key));
+    let before = sources.before(key);
     Some(match (pointed_to, is_deleted) {
         (Some(other), true) => format!("deleted; it pointed to {other}"),
         (Some(other), false) => format!("has no disk any more: it points to {other}"),
@@ -292,13 +291,13 @@ fn lost(sources: &BootSources<'_>, key: &Foreign) -> Option<String> {
     })
 }
 
-fn is_retargeted(sources: &BootSources<'_>, key: &Foreign) -> bool {
+fn is_retargeted(sources: &BootSources<'_>, key: &Key) -> bool {
     sources
         .changes
         .data_sources
         .retargeted
         .iter()
-        .any(|pointer| pointer.name == *key)
+        .any(|pointer| pointer.key == *key)
 }
 
 /// The texts about the disk, if the DataSource gets another image and if it does not.
@@ -317,7 +316,8 @@ fn kept_disk(sources: &BootSources<'_>, cron: &Cron) -> String {
     } else {
         (SAME_IMAGE, "")
     };
-    if is_in(sources.cron_changes.changed_fields(&key), "importsToKeep") {
+    let mut fields = sources.cron_changes.changed_fields(&key).iter();
+    if fields.any(|field| field == "importsToKeep") {
         format!("{disk}; {when}CDI deletes older disks, if there are more than importsToKeep")
     } else {
         disk.to_owned()
@@ -359,10 +359,10 @@ fn origin(sources: &BootSources<'_>, cron: &Cron) -> String {
     format!(" from {url} for {architecture}{label}")
 }
 
-fn because(sources: &BootSources<'_>, cron: &str) -> String {
+fn because(sources: &BootSources<'_>, cron: &Key) -> String {
     match sources.cron_changes.changed_fields(cron) {
         [] => String::new(),
-        [field] => format!(", because {field} changes"),
+        [field] => format!(", because {} changes", one_line(field)),
         fields => format!(", because {} change", listed(fields)),
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn requested(sources: &BootSources<'_>) -> Vec<Disks> {
         .changes
         .lost_image
         .iter()
-        .filter_map(|source| sources.before(source.raw()))
+        .filter_map(|source| sources.before(source))
         .filter(|before| before.is_reimported)
         .count();
     if reimported > 0 {

@@ -1,9 +1,10 @@
 //! The objects that stop SSP because the API server or CDI rejects them, with their templates and fields.
 
-use cluster::foreign::Foreign;
-use cluster::object_name::{name, parts};
+use cluster::foreign::{Foreign, one_line};
+use cluster::object_name::name;
 use engine::Stopped;
 use operator_models::cdi::data_source::examine_names;
+use operator_models::ssp::data_sources::Key;
 use serde_json::Value;
 
 use crate::prose::{folded, line};
@@ -14,10 +15,10 @@ use crate::terminal::{BOLD, RED};
 
 /// A row about an object of a template. Its path is the field of the template; `None` if the HyperConverged does not list
 /// the template.
-fn row(kind: &'static str, key: &str, cron: &Cron, path: Option<&Foreign>) -> Row {
-    let ((namespace, name), template) = (parts(key), &cron.template);
+fn row(kind: &'static str, key: &Key, cron: &Cron, path: Option<&Foreign>) -> Row {
+    let (object, template) = (one_line(&key.to_string()), &cron.template);
     let at = path.map_or_else(String::new, |path| format!(", {path}"));
-    let what = format!("{kind} {namespace}/{name}: template {template}{at}");
+    let what = format!("{kind} {object}: template {template}{at}");
     Row::new(Effect::StopsSsp, kind, key, &what)
         .about("template", Some(template.raw()))
         .about("path", path.map(Foreign::raw))
@@ -103,7 +104,7 @@ pub(crate) fn of(forecast: Option<&Forecast>, object: &Value) -> Vec<Row> {
 /// The DataSources of SSP that the API server rejects, each with a DataImportCron of its template and the field that
 /// causes the rejection. They are pointers, or DataSources of SSP's VM templates, which have the name of their
 /// DataImportCron in a label.
-fn rejected_sources(forecast: &Forecast) -> impl Iterator<Item = (String, &Cron, &'static str)> {
+fn rejected_sources(forecast: &Forecast) -> impl Iterator<Item = (Key, &Cron, &'static str)> {
     forecast.data_sources.iter().filter_map(|source| {
         let cron = cron_of(forecast, &source.key())?;
         let name = source.name.raw();
@@ -121,15 +122,15 @@ fn rejected_sources(forecast: &Forecast) -> impl Iterator<Item = (String, &Cron,
 }
 
 /// The DataImportCron that imports for a DataSource, or for the DataSource that it points to.
-fn cron_of<'f>(forecast: &'f Forecast, source: &str) -> Option<&'f Cron> {
+fn cron_of<'f>(forecast: &'f Forecast, source: &Key) -> Option<&'f Cron> {
     let pointer = forecast
         .data_sources
         .iter()
-        .find(|pointer| pointer.key() == source && pointer.points_to.is_some());
+        .find(|pointer| pointer.key() == *source && pointer.points_to.is_some());
     let other = pointer.and_then(|pointer| pointer.points_to.as_ref());
     forecast.crons.iter().find(|cron| match other {
         Some(other) => cron.managed_data_source == *other,
-        None => cron.source() == source,
+        None => cron.source() == *source,
     })
 }
 

@@ -2,31 +2,60 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kube_objects::text::Foreign;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+
 use super::Forecast;
 use super::state::{Disk, State};
 use crate::ssp::data_sources::Key;
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Programs read it in the report of the policy.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Changes {
     /// The changes of crons; `None` if two crons have the same name, so that it is undetermined which one SSP creates.
     pub crons: Option<CronChanges>,
     pub data_sources: DataSourceChanges,
+    #[serde(skip)]
     pub disks: DiskChanges,
     /// The DataSources that have a disk before and after, but not while the new import runs.
     pub empty_meanwhile: Vec<Key>,
     pub lost_image: Vec<Key>,
+    #[serde(skip)]
     pub kept_disks: BTreeSet<Key>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CronChanges {
     pub created: Vec<Key>,
     pub deleted: Vec<Key>,
     /// The crons that are deleted and created again, and the changed fields of their specs that cause this.
+    #[serde(flatten, serialize_with = "recreated")]
     pub recreated: BTreeMap<Key, Vec<String>>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+impl CronChanges {
+    /// The changed fields because of which a cron is deleted and created again.
+    pub fn changed_fields(&self, key: &Key) -> &[String] {
+        self.recreated.get(key).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The names, and a list with the changed fields of each of them.
+fn recreated<S: Serializer>(
+    crons: &BTreeMap<Key, Vec<String>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut lists = serializer.serialize_map(None)?;
+    lists.serialize_entry("recreated", &Vec::from_iter(crons.keys()))?;
+    if !crons.is_empty() {
+        lists.serialize_entry("changedFields", &Vec::from_iter(crons.values()))?;
+    }
+    lists.end()
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct DataSourceChanges {
     pub created: Vec<Key>,
     pub deleted: Vec<Key>,
@@ -34,13 +63,14 @@ pub struct DataSourceChanges {
 }
 
 /// A DataSource that points to another DataSource than before.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Retarget {
+    #[serde(rename = "name")]
     pub key: Key,
     /// The DataSource to which it pointed; `None` if it had a disk of its own.
-    pub from: Option<String>,
+    pub from: Option<Foreign>,
     /// The DataSource to which it points; `None` if it has a disk of its own.
-    pub to: Option<String>,
+    pub to: Option<Foreign>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -110,8 +140,8 @@ fn source_changes(before: &State<'_>, after: &State<'_>) -> DataSourceChanges {
         let old = before.sources.get(key)?;
         (old.points_to != source.points_to).then(|| Retarget {
             key: key.clone(),
-            from: old.points_to.clone(),
-            to: source.points_to.clone(),
+            from: old.points_to.clone().map(Foreign::from),
+            to: source.points_to.clone().map(Foreign::from),
         })
     });
     DataSourceChanges {

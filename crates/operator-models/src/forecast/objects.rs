@@ -1,7 +1,7 @@
 //! The existing objects in a cluster.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use kube_objects::json::{Field, Object, WrongType};
 
@@ -45,7 +45,7 @@ pub(super) struct Real<'a> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Labels {
     /// The name of its cron.
-    pub(super) cron: Option<Rc<str>>,
+    pub(super) cron: Option<Arc<str>>,
     /// Whether CDI's clean-up deletes it after the cron.
     pub(super) is_cleaned_up: bool,
 }
@@ -54,7 +54,7 @@ impl Labels {
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, setDataImportCronResourceLabels:
     /// only None sets the label for the clean-up; any other value counts as All.
     pub(super) fn set(&mut self, cron: &Key, spec: &Spec<'_>) {
-        self.cron = Some(Rc::clone(&cron.name));
+        self.cron = Some(Arc::clone(&cron.name));
         self.is_cleaned_up |= spec.retention_policy.as_deref() == Some("None");
     }
 }
@@ -123,7 +123,7 @@ impl<'a> Objects<'a> {
                 cron: labels
                     .entry(CRON)?
                     .filter(|cron| !cron.is_empty())
-                    .map(Rc::from),
+                    .map(Arc::from),
                 is_cleaned_up: labels.entry(CLEAN_UP)?.as_deref() == Some("true"),
             },
             spec: match kind {

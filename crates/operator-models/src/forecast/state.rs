@@ -1,7 +1,7 @@
 //! Simulates a cluster: its crons, DataSources, and disks, and the changes by SSP and CDI until the cluster is stable.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::objects::{Kind, Labels, Objects, Real};
 use super::{CreatedBy, Cron, DataSource, Forecast};
@@ -31,7 +31,7 @@ pub struct Disk {
     /// Its namespace, and the name of the DataSource that it was imported for. If no known cron imported it, its own
     /// name.
     pub data_source: Key,
-    pub origin: Rc<Origin>,
+    pub origin: Arc<Origin>,
 }
 
 #[expect(
@@ -109,7 +109,7 @@ impl<'a> State<'a> {
             let key = &real.key;
             let disk = names.get(key).cloned().unwrap_or_else(|| Disk {
                 data_source: key.clone(),
-                origin: Rc::default(),
+                origin: Arc::default(),
             });
             if real.kind == Kind::Claim && real.labels.cron.is_none() {
                 self.uploaded.insert(key.clone(), disk.clone());
@@ -238,7 +238,7 @@ impl<'a> State<'a> {
     ) {
         let source = self.sources.entry(key.clone()).or_default();
         source.is_of_ssp = true;
-        source.labels.cron = cron.map(|cron| Rc::clone(&cron.key.name));
+        source.labels.cron = cron.map(|cron| Arc::clone(&cron.key.name));
         if cron.is_none() {
             source.points_to.clone_from(&wanted.points_to);
             source.disk = disk.filter(|_| wanted.points_to.is_none());
@@ -334,7 +334,7 @@ impl<'a> State<'a> {
                 || labels
                     .cron
                     .as_ref()
-                    .map(|name| beside.beside(Rc::clone(name)))
+                    .map(|name| beside.beside(Arc::clone(name)))
                     .is_none_or(|cron| !crons.contains(&cron) || existing.contains_key(&cron))
         };
         self.sources
@@ -398,7 +398,7 @@ impl<'a> State<'a> {
         let mut by_cron: BTreeMap<Key, Vec<Disk>> = BTreeMap::new();
         for (disk, state) in &self.disks {
             if let Some(cron) = &state.labels.cron {
-                let cron = disk.data_source.beside(Rc::clone(cron));
+                let cron = disk.data_source.beside(Arc::clone(cron));
                 by_cron.entry(cron).or_default().push(disk.clone());
             }
         }
@@ -476,7 +476,7 @@ impl<'a> CronState<'a> {
             cron: forecast.cdi_cron(cron)?,
             disk: Disk {
                 data_source: cron.source.clone(),
-                origin: Rc::clone(&template.origin),
+                origin: Arc::clone(&template.origin),
             },
             has_imported: false,
             has_unknown_schedule: template.has_unknown_schedule,
@@ -510,7 +510,7 @@ impl<'a> CronState<'a> {
             cron,
             disk: Disk {
                 data_source: key.beside(spec.managed_data_source.as_str()),
-                origin: Rc::new(spec.origin()),
+                origin: Arc::new(spec.origin()),
             },
             has_imported: real.disk.is_some(),
             has_unknown_schedule: false,

@@ -8,7 +8,9 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
 
 use super::architecture::Architecture;
 use super::bundle;
@@ -35,14 +37,14 @@ pub fn golden_images_namespace(version: &str) -> &'static str {
 /// The name of an object in a namespace, ordered by namespace, then by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
-    pub namespace: Rc<str>,
-    pub name: Rc<str>,
+    pub namespace: Arc<str>,
+    pub name: Arc<str>,
 }
 
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
         // Nearly all objects have the same namespace, and a request can name thousands of them.
-        let namespaces = if Rc::ptr_eq(&self.namespace, &other.namespace) {
+        let namespaces = if Arc::ptr_eq(&self.namespace, &other.namespace) {
             Ordering::Equal
         } else {
             self.namespace.cmp(&other.namespace)
@@ -58,7 +60,7 @@ impl PartialOrd for Key {
 }
 
 impl Key {
-    pub fn new(namespace: impl Into<Rc<str>>, name: impl Into<Rc<str>>) -> Self {
+    pub fn new(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
         Self {
             namespace: namespace.into(),
             name: name.into(),
@@ -66,9 +68,9 @@ impl Key {
     }
 
     #[must_use]
-    pub fn beside(&self, name: impl Into<Rc<str>>) -> Self {
+    pub fn beside(&self, name: impl Into<Arc<str>>) -> Self {
         Self {
-            namespace: Rc::clone(&self.namespace),
+            namespace: Arc::clone(&self.namespace),
             name: name.into(),
         }
     }
@@ -78,6 +80,12 @@ impl Key {
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+impl Serialize for Key {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -160,17 +168,17 @@ impl Wanted {
         templates: &[SspTemplate<'_>],
         architectures: &[Architecture],
         is_multi_arch: bool,
-        golden_namespace: &Rc<str>,
+        golden_namespace: &Arc<str>,
     ) -> Self {
         let mut wanted = Self::default();
         let mut replaced = Vec::new();
         for (index, template) in templates.iter().enumerate() {
             let namespace = match template.namespace.as_str() {
-                "" => Rc::clone(golden_namespace),
+                "" => Arc::clone(golden_namespace),
                 namespace => namespace.into(),
             };
             for (source, name, architecture) in names(template, architectures, is_multi_arch) {
-                let source = Key::new(Rc::clone(&namespace), source);
+                let source = Key::new(Arc::clone(&namespace), source);
                 let key = source.beside(name);
                 let of_cdi = template.cdi_cron(&key, &source, architecture);
                 let cron = Cron {
@@ -187,7 +195,7 @@ impl Wanted {
             let to = wanted.crons.get(&cron.source).map(|cron| cron.template);
             wanted.lost.push(LostCron { cron, to });
         }
-        let golden = Key::new(Rc::clone(golden_namespace), "");
+        let golden = Key::new(Arc::clone(golden_namespace), "");
         wanted.add_bundle_sources(&golden, architectures, is_multi_arch);
         if is_multi_arch {
             wanted.add_pointers(&golden, templates, architectures);

@@ -1,7 +1,7 @@
 //! The templates that HCO passes to SSP, sorted by name.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use kube_objects::json::{Json, Object, WrongType};
 
@@ -22,7 +22,7 @@ pub struct Given<'a> {
     /// The multi-architecture import, as HCO resolves it.
     pub import: Import,
     pub common: &'a CommonTemplates,
-    pub golden_namespace: &'a Rc<str>,
+    pub golden_namespace: &'a Arc<str>,
     pub version: HcoVersion,
     /// Whether HCO's webhook has already completed the object.
     pub is_complete: bool,
@@ -43,7 +43,7 @@ pub struct SspTemplate<'a> {
     pub architecture_label: Option<String>,
     /// Its spec, completed by HCO.
     pub spec: Spec<'a>,
-    pub(crate) origin: Rc<Origin>,
+    pub(crate) origin: Arc<Origin>,
     pub(crate) verdict: SpecVerdict,
     /// Whether HCO chooses the schedule for the cluster, so that only the status shows it.
     pub has_unknown_schedule: bool,
@@ -102,7 +102,7 @@ impl<'a> SspTemplate<'a> {
                 needs_cron_job: false,
                 schedule: Schedule::Valid,
             },
-            origin: Rc::new(spec.origin()),
+            origin: Arc::new(spec.origin()),
             spec: completed(spec, image, given),
             has_unknown_schedule: false,
         })
@@ -157,7 +157,7 @@ impl<'a> SspTemplate<'a> {
             architectures,
             architecture_label,
             verdict: examine_spec(&spec, metadata_rejected)?,
-            origin: Rc::new(spec.origin()),
+            origin: Arc::new(spec.origin()),
             spec: completed(spec, image, given),
             has_unknown_schedule: has_unknown_schedule
                 && !common.is_some_and(|common| common.is_schedule_known),

@@ -1,6 +1,6 @@
 //! The cluster of a row: an object and its nodes, in the form that the model reads.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use kube_objects::json::Json;
 use operator_models::forecast::{Forecast, Given, Rejected};
@@ -53,7 +53,7 @@ pub(super) struct Cluster<'a> {
     pub(super) common: CommonTemplates,
     pub(super) import: Import,
     pub(super) census: Census,
-    golden_namespace: Rc<str>,
+    golden_namespace: Arc<str>,
 }
 
 impl<'a> Cluster<'a> {

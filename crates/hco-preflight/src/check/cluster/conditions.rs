@@ -26,7 +26,7 @@ pub(super) fn of(observed: &Situation) -> Vec<Row> {
         .filter_map(|condition| Condition::deserialize(condition).ok())
         .collect();
     let of_ssp = observed.world.ssps.iter().flat_map(|ssp| {
-        let with_key = move |condition| ("SSP", ssp.metadata.key(), condition);
+        let with_key = move |condition| ("SSP", ssp.metadata.key().to_string(), condition);
         ssp.conditions.iter().map(with_key)
     });
     let own = own

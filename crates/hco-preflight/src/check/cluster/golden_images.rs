@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use cluster::foreign::{Foreign, one_line};
 use cluster::{Condition, DataImportCron, DataSource, DataVolume, condition};
 use engine::Stopped;
+use operator_models::ssp::data_sources::Key;
 
 use super::message;
 use crate::input::{Outlook, Situation};
 use crate::kubectl::Kubectl;
 use crate::plan::boot_sources::is_of_bundle;
-use crate::report::{self, Cron, Retarget, is_in, listed};
+use crate::report::{self, Cron, Retarget, listed};
 use crate::rows::{Command, Effect, Row, Severity};
 
 /// The state of a golden image.
@@ -48,7 +49,7 @@ impl ImageState {
     }
 
     /// The row of a golden image with this DataSource and this DataImportCron. While SSP is stopped, it deletes nothing.
-    fn row(self, source: &str, cron: &Foreign, is_stopped: bool) -> Row {
+    fn row(self, source: &Key, cron: &Foreign, is_stopped: bool) -> Row {
         let detail = self.detail(cron, is_stopped);
         let row = Row::new(self.effect, "DataSource", source, &detail)
             .about("dataImportCron", Some(cron))
@@ -120,22 +121,22 @@ fn of(observed: &Situation, is_stopped: bool) -> Vec<Row> {
     };
     let world = &observed.world;
     let is_read = world.crons.is_read();
-    let crons: BTreeMap<String, &DataImportCron> = world
+    let crons: BTreeMap<Key, &DataImportCron> = world
         .crons
         .iter()
         .map(|cron| (cron.metadata.key(), cron))
         .collect();
-    let volumes: BTreeMap<String, &DataVolume> = world
+    let volumes: BTreeMap<Key, &DataVolume> = world
         .volumes
         .iter()
         .map(|volume| (volume.metadata.key(), volume))
         .collect();
-    let sources: BTreeMap<String, &DataSource> = world
+    let sources: BTreeMap<Key, &DataSource> = world
         .sources
         .iter()
         .map(|source| (source.metadata.key(), source))
         .collect();
-    let empty = changes.empty_meanwhile.as_slice();
+    let empty = &changes.empty_meanwhile;
     let changes = changes.crons.as_ref();
     // SSP creates the DataSources first: if one is rejected, it creates no DataImportCron.
     let reaches_crons = forecast.stopped != Some(Stopped::DataSource);
@@ -147,9 +148,9 @@ fn of(observed: &Situation, is_stopped: bool) -> Vec<Row> {
             _ if cron.rejected.is_some() => {
                 ImageState::new(Effect::Rejected, cron.rejected.as_deref())
             }
-            (Some(_), Some(changes)) if is_in(&changes.recreated, &key) => {
+            (Some(_), Some(changes)) if changes.recreated.contains_key(&key) => {
                 let mut fields = listed(changes.changed_fields(&key));
-                if is_in(empty, &source) && !fields.is_empty() {
+                if empty.contains(&source) && !fields.is_empty() {
                     fields.push_str("; in the meantime, it has no disk");
                 }
                 let fields = Some(&*fields).filter(|fields| !fields.is_empty());
@@ -165,7 +166,7 @@ fn of(observed: &Situation, is_stopped: bool) -> Vec<Row> {
                     None => state,
                 }
             }
-            (None, Some(changes)) if reaches_crons && !is_in(&changes.created, &key) => {
+            (None, Some(changes)) if reaches_crons && !changes.created.contains(&key) => {
                 ImageState::new(Effect::ExistingDisk, None)
             }
             (None, _) if !world.claims.is_read() => {
@@ -180,7 +181,7 @@ fn of(observed: &Situation, is_stopped: bool) -> Vec<Row> {
                 .about("architecture", Some(&cron.architecture)),
         );
     }
-    let wanted: BTreeSet<String> = forecast.crons.iter().map(Cron::key).collect();
+    let wanted: BTreeSet<Key> = forecast.crons.iter().map(Cron::key).collect();
     for (key, real) in &crons {
         if wanted.contains(key) || !real.metadata.is_of_ssp() {
             continue;
@@ -236,12 +237,12 @@ fn data_sources(observed: &Situation) -> Vec<Row> {
         return Vec::new();
     };
     let Outlook { forecast, changes } = outlook;
-    let of_templates: BTreeSet<String> = [forecast]
+    let of_templates: BTreeSet<Key> = [forecast]
         .into_iter()
         .chain(&observed.forecast_before)
         .flat_map(|forecast| forecast.data_sources.iter().map(report::DataSource::key))
         .collect();
-    let of_crons: BTreeSet<String> = observed
+    let of_crons: BTreeSet<Key> = observed
         .world
         .sources
         .iter()
@@ -249,39 +250,36 @@ fn data_sources(observed: &Situation) -> Vec<Row> {
         .map(|source| source.metadata.key())
         .collect();
     let changes = &changes.data_sources;
-    let row = |effect, key: &str, what: &str| Row::new(effect, "DataSource", key, what);
+    let row = |effect, key: &Key, what: &str| Row::new(effect, "DataSource", key, what);
     let created = changes.created.iter().map(|key| {
         let what = "the DataSource is not created yet";
         row(Effect::SourceNotCreated, key, what)
     });
     // A DataSource that is deleted because its DataImportCron is rejected is still wanted.
-    let managed: BTreeSet<String> = forecast.crons.iter().map(Cron::source).collect();
+    let managed: BTreeSet<Key> = forecast.crons.iter().map(Cron::source).collect();
     let deleted = changes
         .deleted
         .iter()
-        .filter(|key| !managed.contains(key.raw()))
+        .filter(|key| !managed.contains(*key))
         .map(|key| {
             let what = "the DataSource is no longer wanted, and will be deleted";
             row(Effect::SourceUnwanted, key, what)
         });
-    let retargeted = changes
-        .retargeted
-        .iter()
-        .map(|Retarget { name, from, to }| {
-            let [source, target] = [from, to].map(|source| {
-                let shown = source.as_ref().map(Foreign::to_string);
-                shown.unwrap_or_else(|| "no DataSource".to_owned())
-            });
-            let what = format!("still points to {source} instead of {target}");
-            row(Effect::PointsElsewhere, name, &what)
-                .about("pointsTo", from.as_deref())
-                .about("willPointTo", to.as_deref())
+    let retargeted = changes.retargeted.iter().map(|Retarget { key, from, to }| {
+        let [source, target] = [from, to].map(|source| {
+            let shown = source.as_ref().map(Foreign::to_string);
+            shown.unwrap_or_else(|| "no DataSource".to_owned())
         });
+        let what = format!("still points to {source} instead of {target}");
+        row(Effect::PointsElsewhere, key, &what)
+            .about("pointsTo", from.as_deref())
+            .about("willPointTo", to.as_deref())
+    });
     created
         .chain(retargeted)
         .chain(deleted)
         .filter(|row| {
-            let key = format!("{}/{}", row.namespace.raw(), row.name.raw());
+            let key = Key::new(row.namespace.raw(), row.name.raw());
             let is_told = !is_of_bundle(&key) || of_crons.contains(&key);
             of_templates.contains(&key) || row.effect == Effect::SourceUnwanted && is_told
         })
@@ -296,7 +294,7 @@ impl ImageState {
     fn reported(
         real: &DataImportCron,
         cron: &Cron,
-        volumes: &BTreeMap<String, &DataVolume>,
+        volumes: &BTreeMap<Key, &DataVolume>,
         kubectl: &Kubectl,
     ) -> Self {
         let up_to_date = condition(&real.conditions, "UpToDate");

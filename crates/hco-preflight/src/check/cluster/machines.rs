@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cluster::condition;
+use operator_models::ssp::data_sources::Key;
 
 use super::message;
 use crate::exit::Exit;
 use crate::input::Situation;
 use crate::plan::machines::{already_without, excluded, unfinished};
-use crate::report::{Conclusions as _, is_in};
+use crate::report::Conclusions as _;
 use crate::rows::{Effect, Row};
 
 /// The VMs on nodes that the placement excludes, and the VMs whose disks do not exist.
@@ -30,7 +31,7 @@ pub(super) fn affected(observed: &Situation) -> Vec<Row> {
     all
 }
 
-fn row(effect: Effect, machine: &str, detail: &str) -> Row {
+fn row(effect: Effect, machine: &Key, detail: &str) -> Row {
     Row::new(effect, "VirtualMachine", machine, detail)
 }
 
@@ -94,7 +95,7 @@ fn waiting(observed: &Situation) -> BTreeSet<Row> {
     if !sources.is_read() {
         return waiting;
     }
-    let ready: BTreeMap<String, bool> = sources
+    let ready: BTreeMap<Key, bool> = sources
         .iter()
         .map(|source| {
             let ready = condition(&source.conditions, "Ready");
@@ -104,7 +105,7 @@ fn waiting(observed: &Situation) -> BTreeSet<Row> {
         .collect();
     let changes = observed.changes();
     let is_planned =
-        |source: &str| changes.is_some_and(|changes| is_in(&changes.data_sources.created, source));
+        |source: &Key| changes.is_some_and(|changes| changes.data_sources.created.contains(source));
     let unfinished = unfinished(observed);
     let machines = observed
         .world
