@@ -163,10 +163,6 @@ impl<'a> Configuration<'a> {
             .keys(&["spec", "template", "spec", "source"])
     }
 
-    pub(crate) fn image_path(&self, template: &Template<'_>) -> FieldPath {
-        self.source_path(template).keys(&["registry", "url"])
-    }
-
     /// The path of a change to golden images. It is the most general changed field, because the others depend on it.
     pub(crate) fn changed_path(&self, before: Option<&Configuration<'_>>) -> FieldPath {
         let (fields, new) = (&self.hco.fields, self.hco);

@@ -52,7 +52,7 @@ impl<'a> Inputs<'a> {
             .chain(before.map(|before| &before.hco.placement))
             .chain(&request.proposed_placements)
             .collect();
-        let status = node_info(after).filter(|_| !counts && settings.placement_repair().is_none());
+        let status = node_info(after).filter(|_| !counts && !settings.places());
         let nodes = (is_needed || counts).then(|| match status {
             Some(info) => Ok(Nodes::from_status(info, &after.hco.placement)),
             None => Nodes::read(host, settings.service_account.as_ref(), &placements),

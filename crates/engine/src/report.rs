@@ -103,7 +103,6 @@ pub struct VirtualMachineReport {
 /// A golden image, and its state on each workload architecture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TemplateReport {
-    /// The name of its template.
     pub name: Foreign,
     /// The states by workload architecture.
     pub architectures: BTreeMap<String, Boot>,
@@ -129,7 +128,6 @@ pub enum Boot {
 pub enum NoForecastReport {
     /// The nodes were not read, or cannot be read.
     NodesUnknown,
-    /// HCO deploys no golden images.
     NotDeployed,
     /// HCO rejects the object, or cannot reconcile it. A finding says why.
     RejectedByHco,
@@ -159,19 +157,14 @@ pub struct ForecastReport {
     pub stopped: Option<Stopped>,
 }
 
-/// A DataImportCron.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CronReport {
-    /// The name of its template.
     pub template: Foreign,
-    /// Its namespace.
     pub namespace: Foreign,
-    /// Its name.
     pub name: Foreign,
     /// The architecture of its suffix; empty without one.
     pub architecture: Foreign,
-    /// The DataSource that it manages.
     pub managed_data_source: Foreign,
     /// Why it is rejected.
     pub rejected: Option<Foreign>,
@@ -182,15 +175,11 @@ pub struct CronReport {
     pub never_runs: Option<Foreign>,
 }
 
-/// A DataSource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DataSourceReport {
-    /// Its namespace.
     pub namespace: Foreign,
-    /// Its name.
     pub name: Foreign,
-    /// The DataSource that it points to.
     pub points_to: Option<Foreign>,
     /// Its architecture label; empty without one.
     pub architecture_label: Foreign,
@@ -209,19 +198,16 @@ impl Report {
 }
 
 impl CronReport {
-    /// Its namespace and name.
     pub fn key(&self) -> Key {
         Key::new(self.namespace.raw(), self.name.raw())
     }
 
-    /// The DataSource that it manages.
     pub fn source(&self) -> Key {
         Key::new(self.namespace.raw(), self.managed_data_source.raw())
     }
 }
 
 impl DataSourceReport {
-    /// Its namespace and name.
     pub fn key(&self) -> Key {
         Key::new(self.namespace.raw(), self.name.raw())
     }

@@ -125,11 +125,9 @@ impl Settings {
         Some(repair)
     }
 
-    pub(crate) fn placement_repair(&self) -> Option<&str> {
-        self.repairs.iter().find_map(|(_, repair)| match repair {
-            Repair::PlaceOn(architecture) => Some(architecture.as_str()),
-            Repair::EnableImport | Repair::Normalise | Repair::FromImage => None,
-        })
+    pub(crate) fn places(&self) -> bool {
+        let mut repairs = self.repairs.iter();
+        repairs.any(|(_, repair)| matches!(repair, Repair::PlaceOn(_)))
     }
 
     pub(crate) fn allows(&self, host: &str) -> bool {

@@ -28,7 +28,9 @@ pub(crate) fn check<'f>(
             let blank = if architecture.is_empty() { "" } else { " " };
             Description {
                 path: match image.template {
-                    Some(template) => configuration.image_path(template),
+                    Some(template) => configuration
+                        .source_path(template)
+                        .keys(&["registry", "url"]),
                     None => configuration.hco.fields.common_import.path(),
                 },
                 fact: format!(
