@@ -24,7 +24,6 @@
 mod architecture;
 mod change;
 mod cluster;
-mod comparison;
 mod configuration;
 mod context;
 mod evaluate;
@@ -54,8 +53,8 @@ mod virtual_machine;
 mod words;
 
 pub use architecture::is_architecture;
+pub use change::Comparison;
 pub use cluster::{Cluster, Host, Permission, Resource, ServiceAccount};
-pub use comparison::Comparison;
 pub use evaluate::Outcome;
 pub use finding::Finding;
 pub use fix::Fix;

@@ -11,8 +11,8 @@ use operator_models::hco::import::Import;
 use crate::change::Side;
 use crate::words::names;
 
-/// The images that a template gets.
-enum Images<'a> {
+/// How a template is imported.
+enum Imports<'a> {
     Nothing,
     /// One image: the import is off, or the template has no annotation.
     Once,
@@ -40,7 +40,7 @@ pub(crate) struct Losses {
 
 /// The images of an object's templates, and where their imports stop.
 struct Effects<'a> {
-    images: BTreeMap<&'a str, Images<'a>>,
+    images: BTreeMap<&'a str, Imports<'a>>,
     stops: BTreeMap<&'a str, BTreeSet<Stop>>,
 }
 
@@ -106,16 +106,16 @@ fn template_loss(
     };
     let none = BTreeSet::new();
     let loss = match (had.images.get(name)?, has.images.get(name)?) {
-        (Images::Nothing, _) | (Images::Once, Images::Once | Images::For(_)) => None,
-        (Images::Once, Images::Nothing) => Some(Loss::Image),
-        (Images::For(before), Images::Once) => Some(lost(before, &none))
+        (Imports::Nothing, _) | (Imports::Once, Imports::Once | Imports::For(_)) => None,
+        (Imports::Once, Imports::Nothing) => Some(Loss::Image),
+        (Imports::For(before), Imports::Once) => Some(lost(before, &none))
             .filter(|lost| lost.len() > 1)
             .map(Loss::Architectures),
-        (Images::For(before), Images::Nothing) => Some(match lost(before, &none) {
+        (Imports::For(before), Imports::Nothing) => Some(match lost(before, &none) {
             lost if lost.is_empty() => Loss::Image,
             lost => Loss::Architectures(lost),
         }),
-        (Images::For(before), Images::For(now)) => Some(lost(before, now))
+        (Imports::For(before), Imports::For(now)) => Some(lost(before, now))
             .filter(|lost| !lost.is_empty())
             .map(Loss::Architectures),
     };
@@ -129,9 +129,9 @@ fn template_loss(
 impl<'a> Effects<'a> {
     fn new(side: &'a Side<'a>) -> Self {
         let configuration = &side.configuration;
-        let mut images: BTreeMap<&str, Images<'_>> = BTreeMap::new();
+        let mut images: BTreeMap<&str, Imports<'_>> = BTreeMap::new();
         for image in accepted_images(configuration.hco, &configuration.installation.common) {
-            let known = images.remove(image.name).unwrap_or(Images::Nothing);
+            let known = images.remove(image.name).unwrap_or(Imports::Nothing);
             images.insert(image.name, known.with(images_of(&image, side)));
         }
         let forecast = side.forecast.as_ref();
@@ -143,22 +143,22 @@ impl<'a> Effects<'a> {
     }
 }
 
-fn images_of<'a>(image: &GoldenImage<'a>, side: &'a Side<'a>) -> Images<'a> {
+fn images_of<'a>(image: &GoldenImage<'a>, side: &'a Side<'a>) -> Imports<'a> {
     let value = match side.configuration.import {
         Import::Disabled => None,
         Import::Enabled => image.annotation.stated(),
     };
     match (value, side.census) {
-        (None, _) => Images::Once,
-        (Some(_), None) => Images::Nothing,
+        (None, _) => Imports::Once,
+        (Some(_), None) => Imports::Nothing,
         (Some(value), Some(census)) => match value.supported(&census.workload) {
-            kept if kept.is_empty() => Images::Nothing,
-            kept => Images::For(kept),
+            kept if kept.is_empty() => Imports::Nothing,
+            kept => Imports::For(kept),
         },
     }
 }
 
-impl Images<'_> {
+impl Imports<'_> {
     /// The images of two templates with one name.
     fn with(self, other: Self) -> Self {
         match (self, other) {

@@ -2,9 +2,8 @@
 
 use kube_objects::json::Json;
 
-use crate::change::{Change, Side};
+use crate::change::{Change, Comparison, Side};
 use crate::cluster::{Host, OnlyNodes};
-use crate::comparison::Comparison;
 use crate::evaluate::evaluate;
 use crate::fixes::Fixes;
 use crate::inputs::Inputs;

@@ -11,7 +11,7 @@ use operator_models::kubevirt::virtual_machine::{VirtualMachine, is_virtual_mach
 use operator_models::ssp::architecture::KNOWN;
 use operator_models::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, golden_images_namespace};
 
-use crate::comparison::Comparison;
+use crate::change::Comparison;
 use crate::configuration::{Configuration, Installation, Origin};
 use crate::object_name::{HYPER_CONVERGED, ObjectName};
 use crate::rejected;

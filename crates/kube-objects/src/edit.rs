@@ -78,11 +78,8 @@ pub fn set(field: &Field<'_>, value: impl Into<Value>) -> Vec<PatchOperation> {
 }
 
 /// Adds operations to a patch, unless the patch already has them and they can be applied only once.
-pub fn extend(
-    patch: &mut Vec<PatchOperation>,
-    operations: impl IntoIterator<Item = PatchOperation>,
-) {
-    for operation in operations {
+pub fn extend(patch: &mut Vec<PatchOperation>, more: impl IntoIterator<Item = PatchOperation>) {
+    for operation in more {
         if !operation.is_once_only() || !patch.contains(&operation) {
             patch.push(operation);
         }

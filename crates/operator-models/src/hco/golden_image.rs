@@ -31,9 +31,8 @@ pub struct CommonTemplate {
 #[derive(Debug)]
 pub struct StatusTemplate {
     pub name: String,
-    /// Whether the spec overrides it, so that the status shows the user's version.
-    modified: bool,
-    template: CommonTemplate,
+    /// `None` if the spec overrides it, so that the status shows the user's version.
+    template: Option<CommonTemplate>,
 }
 
 impl StatusTemplate {
@@ -50,8 +49,7 @@ impl StatusTemplate {
         let spec = item.object().field("spec").json();
         Ok(Some(Self {
             name: template.name,
-            modified: modified.unwrap_or(false),
-            template: CommonTemplate {
+            template: (modified != Some(true)).then(|| CommonTemplate {
                 registry: Some(template.source.registry().cloned().unwrap_or_default()),
                 // With the import on, the annotation is filtered, but the original is not.
                 architectures: original
@@ -60,7 +58,7 @@ impl StatusTemplate {
                 is_annotation_known: true,
                 spec: spec.map(|spec| spec.text().to_owned()),
                 is_schedule_known: spec.is_some(),
-            },
+            }),
         }))
     }
 }
@@ -172,17 +170,12 @@ pub fn common_templates(
         let unknown = |name: &str| (name.to_owned(), CommonTemplate::default());
         table.extend(SHIPPED_BY_OPENSHIFT.map(unknown));
     }
-    for StatusTemplate {
-        name,
-        modified,
-        template,
-    } in status
-    {
-        if *modified {
+    for StatusTemplate { name, template } in status {
+        if let Some(template) = template {
+            table.insert(name.clone(), template.clone());
+        } else {
             // The original comes from the table.
             table.entry(name.clone()).or_default();
-        } else {
-            table.insert(name.clone(), template.clone());
         }
     }
     table
