@@ -73,7 +73,7 @@ pub(crate) fn corrected(
             Some(entry.trim())
         } else {
             let mistake = Mistake::of(entry);
-            is_certain &= mistake.is_certain();
+            is_certain &= !matches!(mistake, Mistake::Typo(_) | Mistake::Unknown);
             match mistake.meant() {
                 // On clusters with arm64 nodes, users write ARM for arm64.
                 Some("arm") if !workload.contains_key("arm") && workload.contains_key("arm64") => {
@@ -161,10 +161,6 @@ impl Mistake {
         };
         let typo = nearest(1).or_else(|| nearest(2));
         typo.map_or(Self::Unknown, |(_, name)| Self::Typo(name))
-    }
-
-    fn is_certain(self) -> bool {
-        !matches!(self, Self::Typo(_) | Self::Unknown)
     }
 
     pub(crate) fn meant(self) -> Option<&'static str> {

@@ -139,10 +139,12 @@ fn outcome(
     }
 }
 
+type Identity<'v> = (Option<&'v str>, &'v str);
+
 /// The violations of one rule in the object before an update: their outcomes and architectures by template and value.
 #[derive(Default)]
 struct Known<'v> {
-    violations: BTreeMap<(Option<&'v str>, &'v str), Vec<(Outcome, &'v BTreeSet<&'v str>)>>,
+    violations: BTreeMap<Identity<'v>, Vec<(Outcome, &'v BTreeSet<&'v str>)>>,
 }
 
 impl<'v> Known<'v> {

@@ -18,7 +18,7 @@ fn calls(object: &Value, cluster: &FakeCluster) -> Vec<String> {
             let namespace = namespace.map(|namespace| format!(" in {namespace}"));
             format!("{permission}{}?", namespace.unwrap_or_default())
         }
-        Call::List(resource) => resource.plural().to_owned(),
+        Call::List(resource) => resource.plural(),
         Call::DataSource(namespace, name) => format!("{namespace}/{name}"),
         Call::Manifest(image) | Call::ManifestAndConfig(image) => image,
     });

@@ -48,9 +48,9 @@ fn recreated<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     let mut lists = serializer.serialize_map(None)?;
-    lists.serialize_entry("recreated", &Vec::from_iter(crons.keys()))?;
+    lists.serialize_entry("recreated", &crons.keys().collect::<Vec<_>>())?;
     if !crons.is_empty() {
-        lists.serialize_entry("changedFields", &Vec::from_iter(crons.values()))?;
+        lists.serialize_entry("changedFields", &crons.values().collect::<Vec<_>>())?;
     }
     lists.end()
 }
