@@ -12,8 +12,10 @@ use operator_models::ssp::bundle;
 use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
-use crate::input::{Hco, Situation};
-use crate::report::{Changes, Conclusions as _, Cron, CronChanges, DataSource, Forecast, is_in};
+use crate::input::Situation;
+use crate::report::{
+    Changes, Conclusions as _, Cron, CronChanges, DataSource, Forecast, Retarget, is_in,
+};
 use crate::templates;
 
 /// The boot sources before and after the change.
@@ -21,28 +23,27 @@ pub(super) struct BootSources<'c> {
     pub(super) situation: &'c Situation,
     pub(super) changes: Changes,
     /// The changes of DataImportCrons; empty if two of them have the same name.
-    pub(super) cron_changes: CronChanges,
+    cron_changes: CronChanges,
     /// Whether the changes are outstanding, so that they do not depend on the requested change.
     is_outstanding: bool,
     pub(super) architectures: &'c [Foreign],
-    pub(super) crons: Expected<'c, Cron>,
-    pub(super) sources: Expected<'c, DataSource>,
+    pub(super) all: BTreeMap<Key, BootSource<'c>>,
+    crons: Expected<'c, Cron>,
     crons_before: BTreeMap<Key, CronBefore>,
-    sources_before: BTreeMap<Key, SourceBefore>,
-    /// The templates of the object after the change, by name.
-    templates: BTreeMap<&'c str, &'c Value>,
     claims: BTreeSet<Key>,
 }
 
 /// The objects of the forecasts before and after the change, and whether they exist after it.
 type Expected<'c, T> = BTreeMap<Key, (&'c T, bool)>;
 
-struct CronBefore {
-    source: Key,
-    origin: Option<Value>,
-    /// Whether CDI keeps its disks when it is deleted.
-    keeps_disks: bool,
-    has_imported: bool,
+/// A DataSource before and after the change.
+pub(super) struct BootSource<'c> {
+    pub(super) key: Key,
+    pub(super) before: Option<SourceBefore>,
+    /// Its forecast, and whether it exists after the change; `None` if no template names it.
+    pub(super) expected: Option<(&'c DataSource, bool)>,
+    /// The DataImportCron that manages it after the change.
+    pub(super) cron: Option<CronAfter<'c>>,
 }
 
 /// A DataSource that exists before the change.
@@ -62,108 +63,147 @@ pub(super) struct SourceBefore {
     pub(super) is_reimported: bool,
 }
 
+/// A DataImportCron that exists before the change.
+#[derive(Clone)]
+pub(super) struct CronBefore {
+    pub(super) source: Key,
+    origin: Option<Value>,
+    /// Whether CDI keeps its disks when it is deleted.
+    keeps_disks: bool,
+    has_imported: bool,
+}
+
+/// A DataImportCron after the change.
+pub(super) struct CronAfter<'c> {
+    pub(super) forecast: &'c Cron,
+    key: Key,
+    /// The spec of its template.
+    pub(super) spec: Option<&'c Value>,
+    pub(super) before: Option<CronBefore>,
+    pub(super) is_created: bool,
+    /// If it is deleted and created again, the changed fields that cause this.
+    pub(super) recreated: Option<Vec<String>>,
+}
+
 impl<'c> BootSources<'c> {
-    /// The boot sources after the change.
-    pub(super) fn after(situation: &'c Situation) -> Self {
-        let (forecast, changes) = (situation.forecast_after(), situation.changes());
-        Self::new(situation, &situation.after, forecast, changes)
-    }
-
-    /// The boot sources of the current object after the outstanding changes; `None` if there is no requested change.
-    pub(super) fn pending(situation: &'c Situation) -> Option<Self> {
-        let changes = Some(situation.pending.as_ref()?);
-        let forecast = situation.forecast_before.as_ref();
-        Some(Self {
-            is_outstanding: true,
-            ..Self::new(situation, situation.before.as_ref()?, forecast, changes)
-        })
-    }
-
-    fn new(
-        situation: &'c Situation,
-        hco: &'c Hco,
-        after: Option<&'c Forecast>,
-        changes: Option<&Changes>,
-    ) -> Self {
-        let forecasts = [situation.forecast_before.as_ref(), after];
+    /// The boot sources after the change or, for the pending ones, after the changes that are outstanding without it.
+    pub(super) fn new(situation: &'c Situation, is_pending: bool) -> Self {
+        let before = situation.forecast_before.as_ref();
+        let (hco, after, changes) = if is_pending {
+            (situation.current(), before, situation.pending.as_ref())
+        } else {
+            let (forecast, changes) = (situation.forecast_after(), situation.changes());
+            (&situation.after, forecast, changes)
+        };
+        // A rejected object changes nothing.
+        let changes = changes.cloned().unwrap_or_else(|| Changes {
+            crons: Some(CronChanges::default()),
+            ..Changes::default()
+        });
+        let forecasts = [before, after];
         let crons_before = crons_before(situation);
         let sources = expected(
             forecasts,
             |forecast| &forecast.data_sources,
             DataSource::key,
         );
-        // A rejected object changes nothing.
-        let changes = changes.cloned().unwrap_or_else(|| Changes {
-            crons: Some(CronChanges::default()),
-            ..Changes::default()
-        });
         let claims = &situation.world.claims;
         let mut all = Self {
             situation,
             cron_changes: changes.crons.clone().unwrap_or_default(),
-            changes,
-            is_outstanding: !situation.is_asked,
+            is_outstanding: is_pending || !situation.is_asked,
             architectures: hco
                 .report
                 .workload_architectures
                 .as_deref()
                 .unwrap_or_default(),
+            all: BTreeMap::new(),
             crons: expected(forecasts, |forecast| &forecast.crons, Cron::key),
-            sources_before: sources_before(situation, &crons_before, &sources),
-            sources,
-            crons_before,
-            templates: templates(&hco.object),
             claims: claims.iter().map(|claim| claim.metadata.key()).collect(),
+            changes,
+            crons_before,
         };
-        for source in all.collected() {
-            let pointers = all
-                .sources
-                .iter()
-                .filter(|(key, (pointer, _))| {
-                    let target = pointer.points_to.as_deref();
-                    target.is_some_and(|target| key.beside(target) == source)
-                })
-                .map(|(key, _)| key);
-            // CDI does not update a DataSource with the label of another DataImportCron.
-            let owner = all.before(&source).and_then(|before| before.owner.clone());
-            let is_managed = all.after_change().any(|cron| {
-                let key = cron.key();
-                cron.source() == source
-                    && (all.cron_changes.created.contains(&key) || owner.as_ref() == Some(&key))
-            });
-            let list = if is_managed {
-                &mut all.changes.empty_meanwhile
-            } else {
-                &mut all.changes.lost_image
+        let mut before = sources_before(situation, &all.crons_before, &sources);
+        let mut crons = all.crons_after(&hco.object);
+        let keys: BTreeSet<Key> = before
+            .keys()
+            .chain(sources.keys())
+            .chain(crons.keys())
+            .chain(&all.changes.data_sources.created)
+            .chain(&all.changes.data_sources.deleted)
+            .chain(&all.changes.empty_meanwhile)
+            .chain(&all.changes.lost_image)
+            .cloned()
+            .collect();
+        for key in keys {
+            let source = BootSource {
+                before: before.remove(&key),
+                expected: sources.get(&key).copied(),
+                cron: crons.remove(&key),
+                key: key.clone(),
             };
-            for key in pointers.chain([&source]) {
-                if !list.contains(key) {
-                    list.push((*key).clone());
-                }
-            }
+            all.all.insert(key, source);
         }
+        all.add_collected();
         all
     }
 
-    /// The DataImportCrons of the forecast after the change.
-    pub(super) fn after_change(&self) -> impl Iterator<Item = &'c Cron> {
-        let of_forecast = self.crons.values().filter(|(_, is_after)| *is_after);
-        of_forecast.map(|(cron, _)| *cron)
+    /// The DataImportCrons after the change, by the DataSources that they manage.
+    fn crons_after(&self, hco: &'c Value) -> BTreeMap<Key, CronAfter<'c>> {
+        let templates = templates(hco);
+        let crons = self.crons.iter().filter(|(_, (_, is_after))| *is_after);
+        crons
+            .map(|(key, (forecast, _))| {
+                let template = templates.get(forecast.template.raw());
+                let cron = CronAfter {
+                    forecast,
+                    key: key.clone(),
+                    spec: template.and_then(|template| template.get("spec")),
+                    before: self.crons_before.get(key).cloned(),
+                    is_created: self.cron_changes.created.contains(key),
+                    recreated: self.cron_changes.recreated.get(key).cloned(),
+                };
+                (forecast.source(), cron)
+            })
+            .collect()
     }
 
-    /// The DataImportCrons with these keys, except for those that no forecast has.
-    pub(super) fn known<'k>(
-        &self,
-        keys: impl IntoIterator<Item = &'k Key>,
-    ) -> impl Iterator<Item = &'c Cron> {
-        keys.into_iter()
-            .filter_map(|key| self.crons.get(key))
-            .map(|(cron, _)| *cron)
+    /// Adds the effects on the DataSources whose disks CDI deletes, and on those that point to them.
+    fn add_collected(&mut self) {
+        for key in self.collected() {
+            // CDI does not update a DataSource with the label of another DataImportCron.
+            let is_managed =
+                self.all
+                    .get(&key)
+                    .is_some_and(|BootSource { before, cron, .. }| {
+                        let owner = before.as_ref().and_then(|before| before.owner.as_ref());
+                        let is_managing =
+                            |cron: &CronAfter<'_>| cron.is_created || owner == Some(&cron.key);
+                        cron.as_ref().is_some_and(is_managing)
+                    });
+            let list = if is_managed {
+                &mut self.changes.empty_meanwhile
+            } else {
+                &mut self.changes.lost_image
+            };
+            let pointers = self
+                .all
+                .values()
+                .filter(|pointer| pointer.target().as_ref() == Some(&key))
+                .map(|pointer| &pointer.key);
+            for key in pointers.chain([&key]) {
+                if !list.contains(key) {
+                    list.push(key.clone());
+                }
+            }
+        }
     }
 
-    /// The DataSource before the change.
-    pub(super) fn before(&self, key: &Key) -> Option<&SourceBefore> {
-        self.sources_before.get(key)
+    /// The boot sources with a DataImportCron after the change.
+    fn managed(&self) -> impl Iterator<Item = (&BootSource<'c>, &CronAfter<'c>)> {
+        self.all
+            .values()
+            .filter_map(|source| Some((source, source.cron.as_ref()?)))
     }
 
     /// The DataSources whose disks CDI deletes, because a new or recreated DataImportCron has a former name: the
@@ -175,21 +215,17 @@ impl<'c> BootSources<'c> {
         const DEFAULT: u64 = 3;
         let world = &self.situation.world;
         let mut collected = BTreeSet::new();
-        for cron in self.after_change() {
-            let key = cron.key();
-            let is_created = self.cron_changes.created.contains(&key);
+        for (source, cron) in self.managed() {
             // A DataImportCron with the same image imports nothing, and a new one then finds its own disk.
-            let is_new_image = if is_created {
-                !self.finds_disk(cron)
+            let is_new_image = if cron.is_created {
+                !self.finds_disk(source)
             } else {
-                self.imports_again(&key)
+                cron.imports_again()
             };
-            if !(is_created && is_new_image || self.cron_changes.recreated.contains_key(&key)) {
+            if !(cron.is_created && is_new_image || cron.recreated.is_some()) {
                 continue;
             }
-            let is_own = |object: &&Metadata| {
-                object.namespace == cron.namespace.raw() && object.cron() == Some(cron.name.raw())
-            };
+            let is_own = |object: &&Metadata| object.cron_key().as_ref() == Some(&cron.key);
             let former: BTreeSet<Key> = world
                 .volumes
                 .iter()
@@ -197,10 +233,8 @@ impl<'c> BootSources<'c> {
                 .filter(is_own)
                 .map(Metadata::key)
                 .collect();
-            let kept = self
-                .template(cron)
-                .and_then(|template| template.pointer("/spec/importsToKeep")?.as_u64());
-            let kept = usize::try_from(kept.unwrap_or(DEFAULT)).unwrap_or(usize::MAX);
+            let kept = cron.imports_to_keep().unwrap_or(DEFAULT);
+            let kept = usize::try_from(kept).unwrap_or(usize::MAX);
             if former.is_empty() || former.len() + usize::from(is_new_image) <= kept {
                 continue;
             }
@@ -212,94 +246,102 @@ impl<'c> BootSources<'c> {
                 .map(Metadata::key)
                 .filter(|disk| former.contains(disk))
                 .collect();
-            let source = cron.source();
             let others = world
                 .sources
                 .iter()
                 .filter(|other| other.disks().any(|disk| of_others.contains(&disk)))
                 .map(|other| other.metadata.key())
-                .filter(|other| !is_created || *other != source);
+                .filter(|other| !cron.is_created || *other != source.key);
             collected.extend(others);
-            if is_created && former.len() > kept && self.replaced_by(cron).is_some() {
-                collected.insert(source);
+            if cron.is_created && former.len() > kept && self.replaced(source).is_some() {
+                collected.insert(source.key.clone());
             }
         }
         collected
     }
 
-    pub(super) fn template(&self, cron: &Cron) -> Option<&'c Value> {
-        self.templates.get(cron.template.raw()).copied()
-    }
-
-    /// The DataImportCrons that import an image. CDI reuses a disk that a DataImportCron has imported, unless the disk is
-    /// deleted with it.
-    pub(super) fn imported(&self) -> impl Iterator<Item = &'c Cron> {
-        self.after_change().filter(|cron| {
-            let key = cron.key();
-            let deletes_disks = || {
-                let before = self.crons_before.get(&key);
-                before.is_some_and(|before| !before.keeps_disks)
-            };
-            let is_imported = self.cron_changes.created.contains(&key) && !self.finds_disk(cron)
-                || self.cron_changes.recreated.contains_key(&key)
-                    && (self.imports_again(&key)
-                        || !self.has_imported(cron)
-                        || deletes_disks()
-                        || self.changes.empty_meanwhile.contains(&cron.source()));
-            is_imported && runs(cron)
+    /// The boot sources whose DataImportCron imports an image. CDI reuses a disk that a DataImportCron has imported, unless
+    /// the disk is deleted with it.
+    pub(super) fn imported(&self) -> impl Iterator<Item = (&BootSource<'c>, &CronAfter<'c>)> {
+        self.managed().filter(|(source, cron)| {
+            let before = cron.before.as_ref();
+            let is_imported = cron.is_created && !self.finds_disk(source)
+                || cron.recreated.is_some()
+                    && (cron.imports_again()
+                        || !self.has_imported(source, cron)
+                        || before.is_some_and(|before| !before.keeps_disks)
+                        || self.changes.empty_meanwhile.contains(&source.key));
+            is_imported && cron.runs()
         })
-    }
-
-    pub(super) fn rejected(&self) -> impl Iterator<Item = &'c Cron> {
-        self.after_change().filter(|cron| cron.rejected.is_some())
     }
 
     /// The namespaces of new DataImportCrons that do not contain a boot source yet.
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileGoldenImagesNS, which creates only
     /// the namespace of golden images.
-    pub(super) fn new_namespaces(&self) -> Vec<Foreign> {
-        let namespaces: BTreeSet<Foreign> = self
-            .cron_changes
-            .created
-            .iter()
-            .map(|key| Foreign::from(&*key.namespace))
-            .filter(|namespace| !GOLDEN.contains(&namespace.raw()))
+    pub(super) fn new_namespaces(&self) -> BTreeSet<Foreign> {
+        let existing: BTreeSet<&str> = self
+            .all
+            .values()
+            .filter(|source| source.before.is_some())
+            .map(|source| &source.key)
+            .chain(&self.claims)
+            .map(|key| &*key.namespace)
+            .chain(GOLDEN)
             .collect();
-        let is_new = |namespace: &Foreign| {
-            let mut existing = self.sources_before.keys().chain(&self.claims);
-            existing.all(|key| *key.namespace != *namespace.raw())
-        };
-        namespaces.into_iter().filter(is_new).collect()
+        self.managed()
+            .filter(|(_, cron)| cron.is_created)
+            .map(|(source, _)| &*source.key.namespace)
+            .filter(|namespace| !existing.contains(namespace))
+            .map(Foreign::from)
+            .collect()
+    }
+
+    /// The change of a DataSource that points to another one than before.
+    pub(super) fn retarget(&self, key: &Key) -> Option<&Retarget> {
+        let mut retargeted = self.changes.data_sources.retargeted.iter();
+        retargeted.find(|pointer| pointer.key == *key)
     }
 
     /// The deleted DataImportCron whose DataSource and disk a new one takes over.
-    pub(super) fn replaced_by(&self, cron: &Cron) -> Option<&Key> {
-        let (source, changes) = (cron.source(), &self.changes);
-        let has_no_disk =
-            changes.empty_meanwhile.contains(&source) || changes.lost_image.contains(&source);
-        self.predecessor(cron).filter(|_| !has_no_disk)
+    pub(super) fn replaced(&self, source: &BootSource<'_>) -> Option<(&Key, &CronBefore)> {
+        let Changes {
+            empty_meanwhile,
+            lost_image,
+            ..
+        } = &self.changes;
+        let has_no_disk = empty_meanwhile.contains(&source.key) || lost_image.contains(&source.key);
+        self.predecessor(source).filter(|_| !has_no_disk)
     }
 
     /// The deleted DataImportCron that manages the same DataSource.
-    fn predecessor(&self, cron: &Cron) -> Option<&Key> {
-        let source = cron.source();
-        self.cron_changes.deleted.iter().find(|key| {
-            let before = self.crons_before.get(key);
-            before.is_some_and(|before| before.source == source)
-        })
+    fn predecessor(&self, source: &BootSource<'_>) -> Option<(&Key, &CronBefore)> {
+        let mut deleted = self
+            .cron_changes
+            .deleted
+            .iter()
+            .filter_map(|key| self.crons_before.get_key_value(key));
+        deleted.find(|(_, cron)| cron.source == source.key)
+    }
+
+    /// Whether a DataImportCron that is deleted or recreated no longer manages a DataSource.
+    pub(super) fn is_left(&self, source: &BootSource<'_>) -> bool {
+        let CronChanges {
+            deleted, recreated, ..
+        } = &self.cron_changes;
+        let own = source.cron.as_ref().map(|cron| &cron.key);
+        self.crons_before
+            .iter()
+            .filter(|(key, cron)| cron.source == source.key && own != Some(key))
+            .any(|(key, _)| deleted.contains(key) || recreated.contains_key(key))
     }
 
     /// Whether a new DataImportCron finds the disk that a deleted one has imported.
-    pub(super) fn finds_disk(&self, cron: &Cron) -> bool {
-        let replaced = self
-            .replaced_by(cron)
-            .and_then(|key| self.crons_before.get(key));
-        let origin = self
-            .template(cron)
-            .and_then(|template| origin(template.get("spec")?));
-        replaced.is_some_and(|before| before.origin == origin && before.has_imported)
-            && self.has_disk(&cron.source())
+    pub(super) fn finds_disk(&self, source: &BootSource<'_>) -> bool {
+        let origin = source.cron.as_ref().and_then(|cron| origin(cron.spec?));
+        self.replaced(source)
+            .is_some_and(|(_, before)| before.origin == origin && before.has_imported)
+            && self.has_disk(source)
     }
 
     /// The new DataImportCrons whose DataSource another one managed until now. On the DataSources of its VM templates, SSP
@@ -308,38 +350,30 @@ impl<'c> BootSources<'c> {
     /// MIRRORS: containerized-data-importer c07cdb6f pkg/controller/dataimportcron-controller.go, shouldReconcileCron: it
     /// does not try again.
     pub(super) fn often_missed(&self) -> Vec<Foreign> {
-        self.known(&self.cron_changes.created)
-            .filter(|cron| runs(cron) && self.predecessor(cron).is_some())
-            .filter(|cron| {
-                let before = self.before(&cron.source());
-                before.is_none_or(|source| !source.is_of_ssp)
+        self.managed()
+            .filter(|(_, cron)| cron.is_created && cron.runs())
+            .filter(|(source, _)| {
+                let before = source.before.as_ref();
+                self.predecessor(source).is_some() && before.is_none_or(|before| !before.is_of_ssp)
             })
-            .map(|cron| cron.name.clone())
+            .map(|(_, cron)| (&cron.key, cron.forecast.name.clone()))
+            .collect::<BTreeMap<_, _>>()
+            .into_values()
             .collect()
     }
 
     /// Whether an existing DataImportCron has imported its image, and its DataSource has the disk.
-    pub(super) fn has_imported(&self, cron: &Cron) -> bool {
-        let before = self.crons_before.get(&cron.key());
-        before.is_none_or(|before| before.has_imported) && self.has_disk(&cron.source())
+    pub(super) fn has_imported(&self, source: &BootSource<'_>, cron: &CronAfter<'_>) -> bool {
+        let before = cron.before.as_ref();
+        before.is_none_or(|before| before.has_imported) && self.has_disk(source)
     }
 
     /// Whether a DataSource has a disk; assumed if DataSources were not read.
-    fn has_disk(&self, source: &Key) -> bool {
-        let is_assumed = !self.situation.world.sources.is_read();
-        self.before(source)
-            .map_or(is_assumed, |source| source.has_disk)
-    }
-
-    /// Whether CDI deletes each disk of a DataImportCron after its import.
-    ///
-    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectOldImports.
-    pub(super) fn keeps_none(&self, cron: &Cron) -> bool {
-        self.template(cron).is_some_and(|template| {
-            let kept = template.pointer("/spec/importsToKeep");
-            let collects = text(template, "/spec/garbageCollect") != Some("Never");
-            collects && kept.and_then(Value::as_u64) == Some(0)
-        })
+    fn has_disk(&self, source: &BootSource<'_>) -> bool {
+        match &source.before {
+            Some(before) => before.has_disk,
+            None => !self.situation.world.sources.is_read(),
+        }
     }
 
     /// Why CDI does not update the DataSource of a DataImportCron: the DataSource has the label of another one, or
@@ -347,21 +381,20 @@ impl<'c> BootSources<'c> {
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
     /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
-    pub(super) fn not_updated_because(&self, cron: &Cron) -> Option<String> {
-        let (source, changes) = (cron.source(), &self.changes);
-        let before = self.before(&source)?;
-        let is_gone = changes.empty_meanwhile.contains(&source)
-            || changes.data_sources.deleted.contains(&source);
+    pub(super) fn not_updated_because(&self, source: &BootSource<'_>) -> Option<String> {
+        let (before, cron) = source.before.as_ref().zip(source.cron.as_ref())?;
+        let is_gone = self.changes.empty_meanwhile.contains(&source.key)
+            || self.changes.data_sources.deleted.contains(&source.key);
         // SSP deletes its pointers, and CDI creates new DataSources.
         let is_of_ssp = before.is_of_ssp || before.points_to.is_some();
         // CDI finds the disk of the same image, and sets the label of the new DataImportCron on the disk and the
         // DataSource. MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
-        let is_taken_over = || before.keeps_disk && self.finds_disk(cron);
-        if is_gone || !runs(cron) || is_of_ssp || is_taken_over() {
+        let is_taken_over = || before.keeps_disk && self.finds_disk(source);
+        if is_gone || !cron.runs() || is_of_ssp || is_taken_over() {
             return None;
         }
         match &before.owner {
-            Some(owner) if *owner == cron.key() => None,
+            Some(owner) if *owner == cron.key => None,
             Some(owner) => Some(format!(
                 "it has the label of DataImportCron {}",
                 one_line(&owner.name)
@@ -373,48 +406,11 @@ impl<'c> BootSources<'c> {
         }
     }
 
-    /// The DataImportCrons whose DataSources CDI does not update.
-    pub(super) fn not_updating(&self) -> impl Iterator<Item = &'c Cron> {
-        let CronChanges {
-            created, recreated, ..
-        } = &self.cron_changes;
-        self.after_change().filter(move |cron| {
-            let key = cron.key();
-            let is_shown = created.contains(&key)
-                || recreated.contains_key(&key)
-                || self.is_outstanding && self.crons_before.contains_key(&key);
-            is_shown && self.not_updated_because(cron).is_some()
-        })
-    }
-
-    /// The DataSource of a DataImportCron, if it does not manage the DataSource after the change.
-    pub(super) fn source_left_by(&self, key: &Key) -> Option<Key> {
-        let expected = self.crons.get(key);
-        let of_forecast = || expected.map(|(cron, _)| cron.source());
-        let before = match self.crons_before.get(key) {
-            Some(cron) => cron.source.clone(),
-            None => of_forecast()?,
-        };
-        let is_managed =
-            expected.is_some_and(|(cron, is_after)| *is_after && cron.source() == before);
-        (!is_managed).then_some(before)
-    }
-
-    /// Whether a DataSource that gets its own disk points to another DataSource until then. If a DataSource of SSP's VM
-    /// templates has a DataImportCron, SSP leaves its spec to CDI; SSP deletes any other DataSource.
-    ///
-    /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource.
-    pub(super) fn waits_for_import(&self, key: &Key) -> bool {
-        is_of_bundle(key) && self.after_change().any(|cron| cron.source() == *key)
-    }
-
-    /// Whether a recreated DataImportCron imports another image although its disk stays. CDI reuses a disk with the
-    /// same digest, which does not depend on the platform.
-    pub(super) fn imports_again(&self, key: &Key) -> bool {
-        self.cron_changes.changed_fields(key).iter().any(|field| {
-            field == "managedDataSource"
-                || field.starts_with("template.spec.source") && !field.contains("platform")
-        })
+    /// The same, if it is an effect of these changes.
+    pub(super) fn no_longer_updated_because(&self, source: &BootSource<'_>) -> Option<String> {
+        let cron = source.cron.as_ref()?;
+        let is_shown = cron.is_new() || self.is_outstanding && cron.before.is_some();
+        self.not_updated_because(source).filter(|_| is_shown)
     }
 
     /// Whether a DataSource has an uploaded disk, so that SSP does not create a DataImportCron for it. The disk has the
@@ -430,11 +426,77 @@ impl<'c> BootSources<'c> {
 
     pub(super) fn json(&self) -> Value {
         let Changes {
+            crons,
             data_sources,
             empty_meanwhile,
             lost_image,
             ..
         } = &self.changes;
+        let (mut rejected, mut not_updated) = (BTreeSet::new(), BTreeMap::new());
+        for (source, cron) in self.managed() {
+            if cron.forecast.rejected.is_some() {
+                rejected.insert(&cron.key);
+            }
+            if self.no_longer_updated_because(source).is_some() {
+                not_updated.insert(&cron.key, &source.key);
+            }
+        }
+        let source = |key: &Key| {
+            let source = self.all.get(key);
+            // The forecast leaves out the DataSources that no template names.
+            let points_to = source.and_then(|source| match source.expected {
+                Some((expected, _)) => expected.points_to.as_ref(),
+                None => source.before.as_ref()?.points_to.as_ref(),
+            });
+            json!({"namespace": &*key.namespace, "name": &*key.name, "pointsTo": points_to})
+        };
+        let (created, deleted) = (&data_sources.created, &data_sources.deleted);
+        let is_changed = |key: &Key| {
+            created.contains(key) || deleted.contains(key) || self.retarget(key).is_some()
+        };
+        let unchanged = self
+            .all
+            .values()
+            .filter(|source| source.before.is_some() && !is_changed(&source.key))
+            .map(|source| &source.key);
+        json!({
+            "crons": crons.as_ref().map(|changes| {
+                let is_kept = |key: &&Key| {
+                    !changes.deleted.contains(key) && !changes.recreated.contains_key(key)
+                };
+                let unchanged = self.crons_before.keys().filter(is_kept);
+                json!({
+                    "created": self.crons(&changes.created),
+                    "deleted": self.crons(&changes.deleted),
+                    "recreated": self.crons(changes.recreated.keys()),
+                    "unchanged": self.crons(unchanged),
+                    "rejected": self.crons(rejected),
+                })
+            }),
+            "dataSources": {
+                "created": created.iter().map(source).collect::<Vec<_>>(),
+                "deleted": deleted.iter().map(source).collect::<Vec<_>>(),
+                "retargeted": data_sources
+                    .retargeted
+                    .iter()
+                    .map(|Retarget { key, from, to }| {
+                        json!({"namespace": &*key.namespace, "name": &*key.name, "from": from, "to": to})
+                    })
+                    .collect::<Vec<_>>(),
+                "unchanged": unchanged.map(source).collect::<Vec<_>>(),
+            },
+            // DataSources without a disk until an import is complete, and those that permanently lose their disk.
+            "emptyMeanwhile": empty_meanwhile,
+            "lostImage": lost_image,
+            // DataSources of templates that CDI no longer updates.
+            "notUpdated": Vec::from_iter(not_updated.into_values()),
+            // Namespaces that no operator creates.
+            "newNamespaces": self.new_namespaces(),
+        })
+    }
+
+    /// DataImportCrons as JSON.
+    fn crons<'k>(&self, keys: impl IntoIterator<Item = &'k Key>) -> Vec<Value> {
         let cron = |key: &Key| {
             let cron = self.crons.get(key).map(|(cron, _)| cron);
             json!({
@@ -447,75 +509,54 @@ impl<'c> BootSources<'c> {
                 "changedFields": self.cron_changes.changed_fields(key),
             })
         };
-        let source = |key: &Key| {
-            // The forecast leaves out the DataSources that no template names.
-            let points_to = match self.sources.get(key) {
-                Some((source, _)) => source.points_to.as_ref(),
-                None => self
-                    .before(key)
-                    .and_then(|source| source.points_to.as_ref()),
-            };
-            json!({"namespace": &*key.namespace, "name": &*key.name, "pointsTo": points_to})
-        };
-        let all = |names: &[Key], object: &dyn Fn(&Key) -> Value| -> Vec<Value> {
-            names.iter().map(object).collect()
-        };
-        let retargeted = |key: &Key| {
-            let mut retargeted = data_sources.retargeted.iter();
-            retargeted.any(|pointer| pointer.key == *key)
-        };
-        json!({
-            "crons": self.changes.crons.as_ref().map(|changes| json!({
-                "created": all(&changes.created, &cron),
-                "deleted": all(&changes.deleted, &cron),
-                "recreated": changes.recreated.keys().map(cron).collect::<Vec<_>>(),
-                "unchanged": self
-                    .crons_before
-                    .keys()
-                    .filter(|key| !changes.deleted.contains(key) && !changes.recreated.contains_key(key))
-                    .map(|key| cron(key))
-                    .collect::<Vec<_>>(),
-                "rejected": self
-                    .rejected()
-                    .map(|rejected| cron(&rejected.key()))
-                    .collect::<Vec<_>>(),
-            })),
-            "dataSources": {
-                "created": all(&data_sources.created, &source),
-                "deleted": all(&data_sources.deleted, &source),
-                "retargeted": data_sources
-                    .retargeted
-                    .iter()
-                    .map(|pointer| {
-                        let Key { namespace, name } = &pointer.key;
-                        json!({"namespace": &**namespace, "name": &**name, "from": pointer.from, "to": pointer.to})
-                    })
-                    .collect::<Vec<_>>(),
-                "unchanged": self
-                    .sources_before
-                    .keys()
-                    .filter(|key| !data_sources.created.contains(key))
-                    .filter(|key| !data_sources.deleted.contains(key) && !retargeted(key))
-                    .map(|key| source(key))
-                    .collect::<Vec<_>>(),
-            },
-            // DataSources without a disk until an import is complete, and those that permanently lose their disk.
-            "emptyMeanwhile": empty_meanwhile,
-            "lostImage": lost_image,
-            // DataSources of templates that CDI no longer updates.
-            "notUpdated": self
-                .not_updating()
-                .map(Cron::source)
-                .collect::<Vec<_>>(),
-            // Namespaces that no operator creates.
-            "newNamespaces": self.new_namespaces(),
-        })
+        keys.into_iter().map(cron).collect()
     }
 }
 
-/// Whether CDI imports an image for a DataImportCron.
-pub(super) fn runs(cron: &Cron) -> bool {
-    cron.rejected.is_none() && cron.never_runs.is_none()
+impl BootSource<'_> {
+    /// The DataSource that it points to.
+    fn target(&self) -> Option<Key> {
+        let (expected, _) = self.expected?;
+        Some(self.key.beside(expected.points_to.as_ref()?.raw()))
+    }
+
+    /// The DataSource that it points to before the change.
+    pub(super) fn pointed_to(&self) -> Option<&Foreign> {
+        self.before.as_ref()?.points_to.as_ref()
+    }
+}
+
+impl CronAfter<'_> {
+    /// Whether CDI imports an image for it.
+    pub(super) fn runs(&self) -> bool {
+        self.forecast.rejected.is_none() && self.forecast.never_runs.is_none()
+    }
+
+    /// Whether it is created, or deleted and created again.
+    pub(super) fn is_new(&self) -> bool {
+        self.is_created || self.recreated.is_some()
+    }
+
+    /// Whether a recreated DataImportCron imports another image although its disk stays. CDI reuses a disk with the
+    /// same digest, which does not depend on the platform.
+    pub(super) fn imports_again(&self) -> bool {
+        self.recreated.iter().flatten().any(|field| {
+            field == "managedDataSource"
+                || field.starts_with("template.spec.source") && !field.contains("platform")
+        })
+    }
+
+    fn imports_to_keep(&self) -> Option<u64> {
+        self.spec?.get("importsToKeep")?.as_u64()
+    }
+
+    /// Whether CDI deletes each of its disks after the import.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectOldImports.
+    pub(super) fn keeps_none(&self) -> bool {
+        let collects = self.spec.and_then(|spec| text(spec, "/garbageCollect")) != Some("Never");
+        collects && self.imports_to_keep() == Some(0)
+    }
 }
 
 /// The objects of both forecasts. An object after the change replaces the one before it.
@@ -596,28 +637,25 @@ fn sources_before(
 ) -> BTreeMap<Key, SourceBefore> {
     let world = &situation.world;
     if !world.sources.is_read() {
-        let mut points_to: BTreeMap<Key, Option<Foreign>> =
-            expected.keys().map(|key| (key.clone(), None)).collect();
-        let before = situation.forecast_before.iter();
-        points_to.extend(
-            before
-                .flat_map(|forecast| &forecast.data_sources)
-                .map(|source| (source.key(), source.points_to.clone())),
-        );
-        return points_to
-            .into_iter()
-            .map(|(key, points_to)| {
-                let managing = crons.iter().filter(|(_, cron)| cron.source == key);
-                let before = SourceBefore {
-                    points_to,
-                    owner: managing.clone().next_back().map(|(owner, _)| owner.clone()),
-                    is_of_ssp: is_of_bundle(&key),
-                    has_disk: true,
-                    keeps_disk: managing.clone().any(|(_, cron)| cron.keeps_disks),
-                    is_reimported: false,
-                };
-                (key, before)
-            })
+        let forecast = situation.forecast_before.iter();
+        let known: BTreeMap<Key, &DataSource> = forecast
+            .flat_map(|forecast| &forecast.data_sources)
+            .map(|source| (source.key(), source))
+            .collect();
+        let before = |key: &Key| {
+            let managing = crons.iter().filter(|(_, cron)| cron.source == *key);
+            SourceBefore {
+                points_to: known.get(key).and_then(|source| source.points_to.clone()),
+                owner: managing.clone().next_back().map(|(owner, _)| owner.clone()),
+                is_of_ssp: is_of_bundle(key),
+                has_disk: true,
+                keeps_disk: managing.clone().any(|(_, cron)| cron.keeps_disks),
+                is_reimported: false,
+            }
+        };
+        return expected
+            .keys()
+            .map(|key| (key.clone(), before(key)))
             .collect();
     }
     let claims = world.claims.iter().map(|claim| &claim.metadata);

@@ -8,136 +8,97 @@ use engine::Import;
 use operator_models::ssp::data_sources::Key;
 
 use super::Plan;
-use super::boot_sources::{BootSources, is_of_bundle, runs};
-use crate::report::{Cron, Retarget, listed, some};
+use super::boot_sources::{BootSource, BootSources, CronAfter, is_of_bundle};
+use crate::report::{listed, some};
 use crate::rows::{Command, Effect, Row};
-
-/// The rows of each DataSource that changes, by its key.
-pub(super) type Rows = BTreeMap<Key, Vec<Row>>;
 
 type What = (Effect, String);
 
-pub(super) fn rows(sources: &BootSources<'_>) -> Rows {
-    let (changes, crons) = (&sources.changes, &sources.cron_changes);
-    let mut rows = Rows::new();
-    let mut put = |key: &Key, (effect, what): What| {
-        let row = Row::new(effect, "DataSource", key, &what);
-        rows.entry(key.clone()).or_default().push(row);
-    };
-    for retarget in &changes.data_sources.retargeted {
-        if let Some(what) = retargeted(sources, retarget) {
-            put(&retarget.key, what);
-        }
-    }
-    for cron in sources.known(&crons.created) {
-        if sources.not_updated_because(cron).is_none() {
-            put(&cron.source(), created(sources, cron));
-        }
-    }
-    for cron in sources.rejected() {
-        put(&cron.source(), rejected(sources, cron));
-    }
-    for cron in sources.known(crons.recreated.keys()) {
-        let is_empty = changes.empty_meanwhile.contains(&cron.source());
-        if !is_empty && sources.not_updated_because(cron).is_none() {
-            put(&cron.source(), recreated(sources, cron));
-        }
-    }
-    for key in &changes.empty_meanwhile {
-        put(key, (Effect::EmptyMeanwhile, empty(sources, key)));
-    }
-    let new = sources.known(&crons.created);
-    for cron in new.chain(sources.known(crons.recreated.keys())) {
-        if runs(cron) && sources.keeps_none(cron) {
+/// The rows of each DataSource.
+pub(super) fn rows(sources: &BootSources<'_>) -> BTreeMap<Key, Vec<Row>> {
+    let rows = |source| rows_of(sources, source);
+    let all = sources.all.iter();
+    all.map(|(key, source)| (key.clone(), rows(source)))
+        .collect()
+}
+
+fn rows_of(sources: &BootSources<'_>, source: &BootSource<'_>) -> Vec<Row> {
+    let cron = source.cron.as_ref();
+    let updated = cron.filter(|_| sources.not_updated_because(source).is_none());
+    let is_empty = sources.changes.empty_meanwhile.contains(&source.key);
+    let keeps_none = cron.is_some_and(|cron| cron.is_new() && cron.runs() && cron.keeps_none());
+    let whats = [
+        retargeted(sources, source),
+        updated
+            .filter(|cron| cron.is_created)
+            .map(|cron| created(sources, source, cron)),
+        cron.and_then(|cron| rejected(sources, source, cron)),
+        updated
+            .filter(|_| !is_empty)
+            .and_then(|cron| recreated(sources, source, cron)),
+        is_empty.then(|| (Effect::EmptyMeanwhile, empty(sources, source))),
+        keeps_none.then(|| {
             let what = "importsToKeep is 0, so CDI deletes the disk after each import, and imports it again";
-            put(&cron.source(), (Effect::NeverImported, what.to_owned()));
-        }
-    }
-    for key in &changes.lost_image {
-        if let Some(what) = lost(sources, key) {
-            put(key, (Effect::Lost, what));
-        }
-    }
-    for cron in sources.not_updating() {
-        let row = not_updated(sources, cron);
-        rows.entry(cron.source()).or_default().extend(row);
-    }
-    // The DataSources that keep their disk, without a DataImportCron that updates it.
-    for key in crons.deleted.iter().chain(crons.recreated.keys()) {
-        let left = sources
-            .source_left_by(key)
-            .filter(|key| !changes.data_sources.deleted.contains(key))
-            .filter(|key| sources.before(key).is_some());
-        if let Some(key) = left {
-            let what = "keeps its disk; not updated any more";
-            let row = Row::new(Effect::Changed, "DataSource", &key, what);
-            rows.entry(key).or_insert_with(|| vec![row]);
-        }
-    }
-    let data_sources = &changes.data_sources;
-    let created = data_sources
-        .created
-        .iter()
-        .map(|key| (key, created_without_disk(sources, key)));
-    let deleted = data_sources
-        .deleted
-        .iter()
-        .map(|key| (key, deleted_without_disk(sources, key)));
-    for (key, (effect, what)) in created.chain(deleted) {
-        let row = || vec![Row::new(effect, "DataSource", key, &what)];
-        rows.entry(key.clone()).or_insert_with(row);
+            (Effect::NeverImported, what.to_owned())
+        }),
+        lost(sources, source).map(|what| (Effect::Lost, what)),
+    ];
+    let row = |(effect, what): What| Row::new(effect, "DataSource", &source.key, &what);
+    let mut rows: Vec<Row> = whats.into_iter().flatten().map(row).collect();
+    rows.extend(not_updated(sources, source));
+    if rows.is_empty() {
+        rows.extend(other_change(sources, source).map(row));
     }
     rows
 }
 
-/// The change of a new DataSource without a disk of its own. A DataSource that no template names belongs to SSP's VM
-/// templates.
-fn created_without_disk(sources: &BootSources<'_>, key: &Key) -> What {
-    let Some((source, is_after)) = sources.sources.get(key) else {
-        return (Effect::TemplateSourceCreated, "created".to_owned());
-    };
-    match &source.points_to {
-        Some(other) if *is_after && source.filled == Some(false) => (
-            Effect::NeverImported,
-            format!("points to {other}, which will have no disk"),
-        ),
-        Some(other) => (Effect::Created, format!("points to {other}")),
-        None if sources.is_uploaded(key) => (
-            Effect::Created,
-            "created for the uploaded PersistentVolumeClaim with its name, not imported".to_owned(),
-        ),
-        None => (Effect::Created, "created without a disk".to_owned()),
+/// The change of a DataSource whose disk does not change, or that has none.
+fn other_change(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
+    let changes = &sources.changes.data_sources;
+    let is_deleted = changes.deleted.contains(&source.key);
+    if sources.is_left(source) && source.before.is_some() && !is_deleted {
+        let what = "keeps its disk; not updated any more";
+        return Some((Effect::Changed, what.to_owned()));
     }
-}
-
-fn deleted_without_disk(sources: &BootSources<'_>, key: &Key) -> What {
-    match pointed_to(sources, key) {
-        _ if !sources.sources.contains_key(key) && is_of_bundle(key) => {
+    // A DataSource that no template names belongs to SSP's VM templates.
+    let (effect, what) = match (source.expected, source.pointed_to()) {
+        (None, _) if changes.created.contains(&source.key) => {
+            (Effect::TemplateSourceCreated, "created".to_owned())
+        }
+        (Some((expected, is_after)), _) if changes.created.contains(&source.key) => {
+            match &expected.points_to {
+                Some(other) if is_after && expected.filled == Some(false) => (
+                    Effect::NeverImported,
+                    format!("points to {other}, which will have no disk"),
+                ),
+                Some(other) => (Effect::Created, format!("points to {other}")),
+                None if sources.is_uploaded(&source.key) => (
+                    Effect::Created,
+                    "created for the uploaded PersistentVolumeClaim with its name, not imported"
+                        .to_owned(),
+                ),
+                None => (Effect::Created, "created without a disk".to_owned()),
+            }
+        }
+        _ if !is_deleted => return None,
+        (None, _) if is_of_bundle(&source.key) => {
             (Effect::TemplateSourceDeleted, "deleted".to_owned())
         }
-        Some(other) => (Effect::Deleted, format!("deleted; it pointed to {other}")),
-        None => (Effect::Deleted, "deleted; it had no disk".to_owned()),
-    }
-}
-
-/// The DataSource that a DataSource points to before the change.
-fn pointed_to<'s>(sources: &'s BootSources<'_>, key: &Key) -> Option<&'s Foreign> {
-    sources.before(key)?.points_to.as_ref()
+        (_, Some(other)) => (Effect::Deleted, format!("deleted; it pointed to {other}")),
+        (_, None) => (Effect::Deleted, "deleted; it had no disk".to_owned()),
+    };
+    Some((effect, what))
 }
 
 /// The text for a DataSource that has no disk until an import is done.
-fn empty(sources: &BootSources<'_>, key: &Key) -> String {
-    let mut recreated = sources.known(sources.cron_changes.recreated.keys());
-    if let Some(cron) = recreated.find(|cron| cron.source() == *key) {
-        let because = because(sources, &cron.key());
+fn empty(sources: &BootSources<'_>, source: &BootSource<'_>) -> String {
+    let cron = source.cron.as_ref();
+    if let Some(fields) = cron.and_then(|cron| cron.recreated.as_ref()) {
+        let because = because(fields);
         return format!("deleted and imported again{because}: no disk until the import is done");
     }
-    match sources
-        .sources
-        .get(key)
-        .map(|(source, _)| &source.points_to)
-    {
-        Some(Some(target)) if !is_retargeted(sources, key) => {
+    match source.expected.map(|(expected, _)| &expected.points_to) {
+        Some(Some(target)) if sources.retarget(&source.key).is_none() => {
             format!("points to {target}, which has no disk until its import is done")
         }
         _ => "no disk until the import is done".to_owned(),
@@ -146,15 +107,21 @@ fn empty(sources: &BootSources<'_>, key: &Key) -> String {
 
 /// The change of a DataSource that points to another one than before. A DataSource that does not belong to a template
 /// has no disk, whatever it points to.
-fn retargeted(sources: &BootSources<'_>, retarget: &Retarget) -> Option<What> {
-    let key = &retarget.key;
-    sources.sources.get(key)?;
+fn retargeted(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
+    source.expected?;
+    let retarget = sources.retarget(&source.key)?;
     match (&retarget.from, &retarget.to) {
         (_, Some(to)) => Some((Effect::Changed, format!("points to {to} from now on"))),
-        (Some(from), None) if sources.waits_for_import(key) => {
-            let target = key.beside(from.raw());
+        // If a DataSource of SSP's VM templates has a DataImportCron, SSP leaves its spec to CDI; SSP deletes any other
+        // DataSource. MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource.
+        (Some(from), None) if is_of_bundle(&source.key) && source.cron.is_some() => {
+            let target = source.key.beside(from.raw());
+            let exists = sources
+                .all
+                .get(&target)
+                .is_some_and(|target| target.before.is_some());
             let is_deleted = sources.changes.data_sources.deleted.contains(&target);
-            let (effect, deleted) = if is_deleted || sources.before(&target).is_none() {
+            let (effect, deleted) = if is_deleted || !exists {
                 (Effect::EmptyMeanwhile, "the deleted ")
             } else {
                 (Effect::Changed, "")
@@ -167,39 +134,39 @@ fn retargeted(sources: &BootSources<'_>, retarget: &Retarget) -> Option<What> {
     }
 }
 
-fn is_deleted_with_its_disk(sources: &BootSources<'_>, key: &Key) -> bool {
+fn is_deleted_with_its_disk(sources: &BootSources<'_>, source: &BootSource<'_>) -> bool {
     let changes = &sources.changes;
-    changes.lost_image.contains(key)
-        && changes.data_sources.deleted.contains(key)
-        && pointed_to(sources, key).is_none()
+    changes.lost_image.contains(&source.key)
+        && changes.data_sources.deleted.contains(&source.key)
+        && source.pointed_to().is_none()
 }
 
-fn created(sources: &BootSources<'_>, cron: &Cron) -> What {
-    if let Some(why) = &cron.never_runs {
+fn created(sources: &BootSources<'_>, source: &BootSource<'_>, cron: &CronAfter<'_>) -> What {
+    if let Some(why) = &cron.forecast.never_runs {
         return (Effect::NeverImported, format!("never imported: {why}"));
     }
-    let Some(replaced) = sources.replaced_by(cron) else {
-        return (
-            Effect::Created,
-            format!("imported{}", origin(sources, cron)),
-        );
+    let Some((replaced, _)) = sources.replaced(source) else {
+        let origin = origin(sources, source, cron);
+        return (Effect::Created, format!("imported{origin}"));
     };
-    let replaced = one_line(&replaced.name);
-    let disk = if sources.finds_disk(cron) {
+    let disk = if sources.finds_disk(source) {
         SAME_IMAGE
     } else {
         OTHER_IMAGE
     };
     let what = format!(
-        "its DataImportCron {replaced} is replaced by {}; {disk}",
-        cron.name
+        "its DataImportCron {} is replaced by {}; {disk}",
+        one_line(&replaced.name),
+        cron.forecast.name
     );
     (Effect::Changed, what)
 }
 
 /// The row of a DataSource that CDI does not update for its DataImportCron, with a command that corrects it.
-fn not_updated(sources: &BootSources<'_>, cron: &Cron) -> Option<Row> {
-    let (name, why) = (&cron.name, sources.not_updated_because(cron)?);
+fn not_updated(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<Row> {
+    let why = sources.no_longer_updated_because(source)?;
+    let cron = source.cron.as_ref()?.forecast;
+    let name = &cron.name;
     let what = format!("never updated for {name}: {why}");
     let kubectl = &sources.situation.kubectl;
     let line = kubectl.hand_over(&cron.namespace, &cron.managed_data_source, name);
@@ -208,57 +175,63 @@ fn not_updated(sources: &BootSources<'_>, cron: &Cron) -> Option<Row> {
             when: format!("fix, after {name} is created"),
             line,
         }),
-        ..Row::new(Effect::NotUpdated, "DataSource", &cron.source(), &what)
+        ..Row::new(Effect::NotUpdated, "DataSource", &source.key, &what)
     })
 }
 
 /// The change of a recreated DataImportCron's DataSource, if the DataSource always has a disk.
-fn recreated(sources: &BootSources<'_>, cron: &Cron) -> What {
-    let key = cron.key();
-    let is_lost = sources.changes.lost_image.contains(&cron.source());
-    let is_other = sources.source_left_by(&key).is_some();
-    let disk = match &cron.never_runs {
+fn recreated(
+    sources: &BootSources<'_>,
+    source: &BootSource<'_>,
+    cron: &CronAfter<'_>,
+) -> Option<What> {
+    let fields = cron.recreated.as_ref()?;
+    let is_lost = sources.changes.lost_image.contains(&source.key);
+    let is_other = cron
+        .before
+        .as_ref()
+        .is_some_and(|before| before.source != source.key);
+    let disk = match &cron.forecast.never_runs {
         Some(why) if is_lost || is_other => {
-            return (Effect::NeverImported, format!("never imported: {why}"));
+            return Some((Effect::NeverImported, format!("never imported: {why}")));
         }
         Some(why) => {
             format!("its disk, if it has one, stays in use, and no image is imported: {why}")
         }
         None if is_other => {
-            return (
-                Effect::Created,
-                format!("imported{}", origin(sources, cron)),
-            );
+            let origin = origin(sources, source, cron);
+            return Some((Effect::Created, format!("imported{origin}")));
         }
-        None => kept_disk(sources, cron),
+        None => kept_disk(sources, source, cron),
     };
     let what = format!(
         "its DataImportCron {} is deleted and created again{}; {disk}",
-        cron.name,
-        because(sources, &key),
+        cron.forecast.name,
+        because(fields),
     );
-    (Effect::Changed, what)
+    Some((Effect::Changed, what))
 }
 
-fn rejected(sources: &BootSources<'_>, cron: &Cron) -> What {
-    let why = cron
-        .rejected
-        .as_ref()
-        .map(Foreign::to_string)
-        .unwrap_or_default();
-    if is_deleted_with_its_disk(sources, &cron.source()) {
+fn rejected(
+    sources: &BootSources<'_>,
+    source: &BootSource<'_>,
+    cron: &CronAfter<'_>,
+) -> Option<What> {
+    let cron = cron.forecast;
+    let why = cron.rejected.as_ref()?;
+    if is_deleted_with_its_disk(sources, source) {
         // The template and the field are named above.
         let what = format!(
             "deleted with its disk, and not imported again: its DataImportCron {} is rejected: {why} (see above)",
             cron.name
         );
-        return (Effect::Lost, what);
+        return Some((Effect::Lost, what));
     }
     let path = cron
         .rejected_path
         .as_ref()
         .map_or_else(String::new, |path| format!(", {path}"));
-    let disk = match sources.before(&cron.source()) {
+    let disk = match &source.before {
         Some(before) if before.keeps_disk => "; its disk stays, and is not updated any more",
         _ => "",
     };
@@ -266,19 +239,25 @@ fn rejected(sources: &BootSources<'_>, cron: &Cron) -> What {
         "not imported: its DataImportCron {} is rejected: {why} (template {}{path}){disk}",
         cron.name, cron.template
     );
-    (Effect::Rejected, what)
+    Some((Effect::Rejected, what))
 }
 
 /// The text for a DataSource that permanently loses its disk; `None` if the text of its DataImportCron already says so.
-fn lost(sources: &BootSources<'_>, key: &Key) -> Option<String> {
-    let is_deleted = sources.changes.data_sources.deleted.contains(key);
-    let is_said = |cron: &Cron| cron.source() == *key;
-    if is_deleted_with_its_disk(sources, key) && sources.rejected().any(is_said) {
+fn lost(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<String> {
+    let changes = &sources.changes;
+    let cron = source.cron.as_ref();
+    let is_rejected = cron.is_some_and(|cron| cron.forecast.rejected.is_some());
+    if !changes.lost_image.contains(&source.key)
+        || is_deleted_with_its_disk(sources, source) && is_rejected
+    {
         return None;
     }
+    let is_deleted = changes.data_sources.deleted.contains(&source.key);
     // The previous target is irrelevant if the DataSource now points to another one.
-    let pointed_to = pointed_to(sources, key).filter(|_| !is_retargeted(sources, key));
-    let before = sources.before(key);
+    let pointed_to = source
+        .pointed_to()
+        .filter(|_| sources.retarget(&source.key).is_none());
+    let before = source.before.as_ref();
     Some(match (pointed_to, is_deleted) {
         (Some(other), true) => format!("deleted; it pointed to {other}"),
         (Some(other), false) => format!("has no disk any more: it points to {other}"),
@@ -291,32 +270,22 @@ fn lost(sources: &BootSources<'_>, key: &Key) -> Option<String> {
     })
 }
 
-fn is_retargeted(sources: &BootSources<'_>, key: &Key) -> bool {
-    sources
-        .changes
-        .data_sources
-        .retargeted
-        .iter()
-        .any(|pointer| pointer.key == *key)
-}
-
 /// The texts about the disk, if the DataSource gets another image and if it does not.
 const OTHER_IMAGE: &str = "until the new image is imported, its disk, if it has one, stays in use";
 const SAME_IMAGE: &str =
     "its disk, if it has one, stays in use, and the same image is not imported again";
 
 /// The text about the disk of a recreated DataImportCron, if the disk stays.
-fn kept_disk(sources: &BootSources<'_>, cron: &Cron) -> String {
-    if !sources.has_imported(cron) {
+fn kept_disk(sources: &BootSources<'_>, source: &BootSource<'_>, cron: &CronAfter<'_>) -> String {
+    if !sources.has_imported(source, cron) {
         return "its image is imported, because it was not imported before".to_owned();
     }
-    let key = cron.key();
-    let (disk, when) = if sources.imports_again(&key) {
+    let (disk, when) = if cron.imports_again() {
         (OTHER_IMAGE, "then ")
     } else {
         (SAME_IMAGE, "")
     };
-    let mut fields = sources.cron_changes.changed_fields(&key).iter();
+    let mut fields = cron.recreated.iter().flatten();
     if fields.any(|field| field == "importsToKeep") {
         format!("{disk}; {when}CDI deletes older disks, if there are more than importsToKeep")
     } else {
@@ -325,13 +294,11 @@ fn kept_disk(sources: &BootSources<'_>, cron: &Cron) -> String {
 }
 
 /// The source of a DataImportCron's image, and its architecture.
-fn origin(sources: &BootSources<'_>, cron: &Cron) -> String {
-    let own = Some(&cron.architecture).filter(|architecture| !architecture.raw().is_empty());
+fn origin(sources: &BootSources<'_>, source: &BootSource<'_>, cron: &CronAfter<'_>) -> String {
+    let own = Some(&cron.forecast.architecture).filter(|own| !own.raw().is_empty());
     let field = |path| {
-        let source = sources
-            .template(cron)?
-            .pointer("/spec/template/spec/source/registry")?;
-        text(source, path).map(Foreign::from)
+        let registry = cron.spec?.pointer("/template/spec/source/registry")?;
+        text(registry, path).map(Foreign::from)
     };
     let Some(url) = field("/url") else {
         return own.map_or_else(String::new, |architecture| format!(" for {architecture}"));
@@ -347,11 +314,10 @@ fn origin(sources: &BootSources<'_>, cron: &Cron) -> String {
         ),
     };
     // SSP sets the default architecture in the label of its DataSource, which can differ from the image's architecture.
-    let label = sources
-        .sources
-        .get(&cron.source())
+    let label = source
+        .expected
         .filter(|(_, is_after)| *is_after)
-        .map(|(source, _)| &source.architecture_label)
+        .map(|(expected, _)| &expected.architecture_label)
         .filter(|label| !label.raw().is_empty() && architecture != label.to_string())
         .map_or_else(String::new, |label| {
             format!("; its label says {label} in any case")
@@ -359,8 +325,9 @@ fn origin(sources: &BootSources<'_>, cron: &Cron) -> String {
     format!(" from {url} for {architecture}{label}")
 }
 
-fn because(sources: &BootSources<'_>, cron: &Key) -> String {
-    match sources.cron_changes.changed_fields(cron) {
+/// The changed fields as a reason.
+fn because(fields: &[String]) -> String {
+    match fields {
         [] => String::new(),
         [field] => format!(", because {} changes", one_line(field)),
         fields => format!(", because {} change", listed(fields)),

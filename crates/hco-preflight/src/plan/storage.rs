@@ -30,21 +30,23 @@ impl Disks {
 /// The disks that the DataImportCrons of the forecast import, and the deleted disks that are imported again.
 pub(super) fn requested(sources: &BootSources<'_>) -> Vec<Disks> {
     let mut numbers: BTreeMap<(&Foreign, Option<u128>), usize> = BTreeMap::new();
-    for cron in sources.imported() {
-        let size = sources.template(cron).and_then(|template| {
-            let volume = template.pointer("/spec/template/spec")?;
+    for (_, cron) in sources.imported() {
+        let size = cron.spec.and_then(|spec| {
+            let volume = spec.pointer("/template/spec")?;
             let disk = volume.get("storage").or(volume.get("pvc"))?;
             let size = quantity(disk.pointer("/resources/requests/storage")?)?;
             u128::try_from(size.value()?).ok()
         });
-        *numbers.entry((&cron.architecture, size)).or_default() += 1;
+        *numbers
+            .entry((&cron.forecast.architecture, size))
+            .or_default() += 1;
     }
     let unknown = Foreign::default();
     let reimported = sources
         .changes
         .lost_image
         .iter()
-        .filter_map(|source| sources.before(source))
+        .filter_map(|source| sources.all.get(source)?.before.as_ref())
         .filter(|before| before.is_reimported)
         .count();
     if reimported > 0 {
