@@ -43,7 +43,14 @@ pub(super) struct BootSource<'c> {
     /// Its forecast, and whether it exists after the change; `None` if no template names it.
     pub(super) expected: Option<(&'c DataSource, bool)>,
     /// The DataImportCron that manages it after the change.
-    pub(super) cron: Option<CronAfter<'c>>,
+    pub(super) cron: Option<&'c Cron>,
+    /// The spec of its template.
+    pub(super) spec: Option<&'c Value>,
+    /// The DataImportCron with the same name before the change.
+    pub(super) cron_before: Option<CronBefore>,
+    pub(super) has_new_cron: bool,
+    /// If the DataImportCron is deleted and created again, the changed fields that cause this.
+    pub(super) recreated: Option<Vec<String>>,
 }
 
 /// A DataSource that exists before the change.
@@ -73,18 +80,6 @@ pub(super) struct CronBefore {
     has_imported: bool,
 }
 
-/// A DataImportCron after the change.
-pub(super) struct CronAfter<'c> {
-    pub(super) forecast: &'c Cron,
-    key: Key,
-    /// The spec of its template.
-    pub(super) spec: Option<&'c Value>,
-    pub(super) before: Option<CronBefore>,
-    pub(super) is_created: bool,
-    /// If it is deleted and created again, the changed fields that cause this.
-    pub(super) recreated: Option<Vec<String>>,
-}
-
 impl<'c> BootSources<'c> {
     /// The boot sources after the change or, for the pending ones, after the changes that are outstanding without it.
     pub(super) fn new(situation: &'c Situation, is_pending: bool) -> Self {
@@ -100,87 +95,75 @@ impl<'c> BootSources<'c> {
             crons: Some(CronChanges::default()),
             ..Changes::default()
         });
+        let cron_changes = changes.crons.clone().unwrap_or_default();
         let forecasts = [before, after];
-        let crons_before = crons_before(situation);
+        let crons = expected(forecasts, |forecast| &forecast.crons, Cron::key);
         let sources = expected(
             forecasts,
             |forecast| &forecast.data_sources,
             DataSource::key,
         );
-        let claims = &situation.world.claims;
-        let mut all = Self {
-            situation,
-            cron_changes: changes.crons.clone().unwrap_or_default(),
-            is_outstanding: is_pending || !situation.is_asked,
-            architectures: hco
-                .report
-                .workload_architectures
-                .as_deref()
-                .unwrap_or_default(),
-            all: BTreeMap::new(),
-            crons: expected(forecasts, |forecast| &forecast.crons, Cron::key),
-            claims: claims.iter().map(|claim| claim.metadata.key()).collect(),
-            changes,
-            crons_before,
-        };
-        let mut before = sources_before(situation, &all.crons_before, &sources);
-        let mut crons = all.crons_after(&hco.object);
+        let crons_before = crons_before(situation);
+        let mut before = sources_before(situation, &crons_before, &sources);
+        let managing: BTreeMap<Key, (&Key, &Cron)> = crons
+            .iter()
+            .filter(|(_, (_, is_after))| *is_after)
+            .map(|(name, (cron, _))| (cron.source(), (name, *cron)))
+            .collect();
         let keys: BTreeSet<Key> = before
             .keys()
             .chain(sources.keys())
-            .chain(crons.keys())
-            .chain(&all.changes.data_sources.created)
-            .chain(&all.changes.data_sources.deleted)
-            .chain(&all.changes.empty_meanwhile)
-            .chain(&all.changes.lost_image)
+            .chain(managing.keys())
+            .chain(&changes.data_sources.created)
+            .chain(&changes.data_sources.deleted)
+            .chain(&changes.empty_meanwhile)
+            .chain(&changes.lost_image)
             .cloned()
             .collect();
-        for key in keys {
-            let source = BootSource {
-                before: before.remove(&key),
-                expected: sources.get(&key).copied(),
-                cron: crons.remove(&key),
-                key: key.clone(),
-            };
-            all.all.insert(key, source);
-        }
-        all.add_collected();
-        all
-    }
-
-    /// The DataImportCrons after the change, by the DataSources that they manage.
-    fn crons_after(&self, hco: &'c Value) -> BTreeMap<Key, CronAfter<'c>> {
-        let templates = templates(hco);
-        let crons = self.crons.iter().filter(|(_, (_, is_after))| *is_after);
-        crons
-            .map(|(key, (forecast, _))| {
-                let template = templates.get(forecast.template.raw());
-                let cron = CronAfter {
-                    forecast,
+        let specs = specs(&hco.object);
+        let all = keys
+            .into_iter()
+            .map(|key| {
+                let (name, cron) = managing.get(&key).copied().unzip();
+                let source = BootSource {
+                    before: before.remove(&key),
+                    expected: sources.get(&key).copied(),
+                    cron,
+                    spec: cron.and_then(|cron| specs.get(cron.template.raw()).copied()),
+                    cron_before: name.and_then(|name| crons_before.get(name).cloned()),
+                    has_new_cron: name.is_some_and(|name| cron_changes.created.contains(name)),
+                    recreated: name.and_then(|name| cron_changes.recreated.get(name).cloned()),
                     key: key.clone(),
-                    spec: template.and_then(|template| template.get("spec")),
-                    before: self.crons_before.get(key).cloned(),
-                    is_created: self.cron_changes.created.contains(key),
-                    recreated: self.cron_changes.recreated.get(key).cloned(),
                 };
-                (forecast.source(), cron)
+                (key, source)
             })
-            .collect()
+            .collect();
+        let (report, claims) = (&hco.report, &situation.world.claims);
+        let mut sources = Self {
+            situation,
+            is_outstanding: is_pending || !situation.is_asked,
+            architectures: report.workload_architectures.as_deref().unwrap_or_default(),
+            all,
+            claims: claims.iter().map(|claim| claim.metadata.key()).collect(),
+            changes,
+            cron_changes,
+            crons,
+            crons_before,
+        };
+        sources.add_collected();
+        sources
     }
 
     /// Adds the effects on the DataSources whose disks CDI deletes, and on those that point to them.
     fn add_collected(&mut self) {
         for key in self.collected() {
             // CDI does not update a DataSource with the label of another DataImportCron.
-            let is_managed =
-                self.all
-                    .get(&key)
-                    .is_some_and(|BootSource { before, cron, .. }| {
-                        let owner = before.as_ref().and_then(|before| before.owner.as_ref());
-                        let is_managing =
-                            |cron: &CronAfter<'_>| cron.is_created || owner == Some(&cron.key);
-                        cron.as_ref().is_some_and(is_managing)
-                    });
+            let is_managed = self.all.get(&key).is_some_and(|source| {
+                let before = source.before.as_ref();
+                let owner = before.and_then(|before| before.owner.as_ref());
+                let own = source.cron.map(Cron::key);
+                source.has_new_cron || own.is_some() && owner == own.as_ref()
+            });
             let list = if is_managed {
                 &mut self.changes.empty_meanwhile
             } else {
@@ -199,13 +182,6 @@ impl<'c> BootSources<'c> {
         }
     }
 
-    /// The boot sources with a DataImportCron after the change.
-    fn managed(&self) -> impl Iterator<Item = (&BootSource<'c>, &CronAfter<'c>)> {
-        self.all
-            .values()
-            .filter_map(|source| Some((source, source.cron.as_ref()?)))
-    }
-
     /// The DataSources whose disks CDI deletes, because a new or recreated DataImportCron has a former name: the
     /// `DataVolume`s of former imports still have its label, and there are more than it keeps. Their disks can be in use by
     /// then, for this DataSource or for another one.
@@ -215,17 +191,18 @@ impl<'c> BootSources<'c> {
         const DEFAULT: u64 = 3;
         let world = &self.situation.world;
         let mut collected = BTreeSet::new();
-        for (source, cron) in self.managed() {
+        for source in self.all.values() {
             // A DataImportCron with the same image imports nothing, and a new one then finds its own disk.
-            let is_new_image = if cron.is_created {
+            let is_new_image = if source.has_new_cron {
                 !self.finds_disk(source)
             } else {
-                cron.imports_again()
+                source.imports_again()
             };
-            if !(cron.is_created && is_new_image || cron.recreated.is_some()) {
+            if !(source.has_new_cron && is_new_image || source.recreated.is_some()) {
                 continue;
             }
-            let is_own = |object: &&Metadata| object.cron_key().as_ref() == Some(&cron.key);
+            let own = source.cron.map(Cron::key);
+            let is_own = |object: &&Metadata| object.cron_key() == own;
             let former: BTreeSet<Key> = world
                 .volumes
                 .iter()
@@ -233,7 +210,7 @@ impl<'c> BootSources<'c> {
                 .filter(is_own)
                 .map(Metadata::key)
                 .collect();
-            let kept = cron.imports_to_keep().unwrap_or(DEFAULT);
+            let kept = source.imports_to_keep().unwrap_or(DEFAULT);
             let kept = usize::try_from(kept).unwrap_or(usize::MAX);
             if former.is_empty() || former.len() + usize::from(is_new_image) <= kept {
                 continue;
@@ -251,9 +228,9 @@ impl<'c> BootSources<'c> {
                 .iter()
                 .filter(|other| other.disks().any(|disk| of_others.contains(&disk)))
                 .map(|other| other.metadata.key())
-                .filter(|other| !cron.is_created || *other != source.key);
+                .filter(|other| !source.has_new_cron || *other != source.key);
             collected.extend(others);
-            if cron.is_created && former.len() > kept && self.replaced(source).is_some() {
+            if source.has_new_cron && former.len() > kept && self.replaced(source).is_some() {
                 collected.insert(source.key.clone());
             }
         }
@@ -262,16 +239,16 @@ impl<'c> BootSources<'c> {
 
     /// The boot sources whose DataImportCron imports an image. CDI reuses a disk that a DataImportCron has imported, unless
     /// the disk is deleted with it.
-    pub(super) fn imported(&self) -> impl Iterator<Item = (&BootSource<'c>, &CronAfter<'c>)> {
-        self.managed().filter(|(source, cron)| {
-            let before = cron.before.as_ref();
-            let is_imported = cron.is_created && !self.finds_disk(source)
-                || cron.recreated.is_some()
-                    && (cron.imports_again()
-                        || !self.has_imported(source, cron)
+    pub(super) fn imported(&self) -> impl Iterator<Item = &BootSource<'c>> {
+        self.all.values().filter(|source| {
+            let before = source.cron_before.as_ref();
+            let is_imported = source.has_new_cron && !self.finds_disk(source)
+                || source.recreated.is_some()
+                    && (source.imports_again()
+                        || !self.has_imported(source)
                         || before.is_some_and(|before| !before.keeps_disks)
                         || self.changes.empty_meanwhile.contains(&source.key));
-            is_imported && cron.runs()
+            is_imported && source.runs()
         })
     }
 
@@ -289,9 +266,10 @@ impl<'c> BootSources<'c> {
             .map(|key| &*key.namespace)
             .chain(GOLDEN)
             .collect();
-        self.managed()
-            .filter(|(_, cron)| cron.is_created)
-            .map(|(source, _)| &*source.key.namespace)
+        self.all
+            .values()
+            .filter(|source| source.has_new_cron)
+            .map(|source| &*source.key.namespace)
             .filter(|namespace| !existing.contains(namespace))
             .map(Foreign::from)
             .collect()
@@ -329,16 +307,16 @@ impl<'c> BootSources<'c> {
         let CronChanges {
             deleted, recreated, ..
         } = &self.cron_changes;
-        let own = source.cron.as_ref().map(|cron| &cron.key);
+        let own = source.cron.map(Cron::key);
         self.crons_before
             .iter()
-            .filter(|(key, cron)| cron.source == source.key && own != Some(key))
+            .filter(|(key, cron)| cron.source == source.key && own.as_ref() != Some(key))
             .any(|(key, _)| deleted.contains(key) || recreated.contains_key(key))
     }
 
     /// Whether a new DataImportCron finds the disk that a deleted one has imported.
     pub(super) fn finds_disk(&self, source: &BootSource<'_>) -> bool {
-        let origin = source.cron.as_ref().and_then(|cron| origin(cron.spec?));
+        let origin = source.spec.and_then(origin);
         self.replaced(source)
             .is_some_and(|(_, before)| before.origin == origin && before.has_imported)
             && self.has_disk(source)
@@ -350,21 +328,23 @@ impl<'c> BootSources<'c> {
     /// MIRRORS: containerized-data-importer c07cdb6f pkg/controller/dataimportcron-controller.go, shouldReconcileCron: it
     /// does not try again.
     pub(super) fn often_missed(&self) -> Vec<Foreign> {
-        self.managed()
-            .filter(|(_, cron)| cron.is_created && cron.runs())
-            .filter(|(source, _)| {
+        self.all
+            .values()
+            .filter(|source| source.has_new_cron && source.runs())
+            .filter(|source| {
                 let before = source.before.as_ref();
                 self.predecessor(source).is_some() && before.is_none_or(|before| !before.is_of_ssp)
             })
-            .map(|(_, cron)| (&cron.key, cron.forecast.name.clone()))
+            .filter_map(|source| source.cron)
+            .map(|cron| (cron.key(), cron.name.clone()))
             .collect::<BTreeMap<_, _>>()
             .into_values()
             .collect()
     }
 
     /// Whether an existing DataImportCron has imported its image, and its DataSource has the disk.
-    pub(super) fn has_imported(&self, source: &BootSource<'_>, cron: &CronAfter<'_>) -> bool {
-        let before = cron.before.as_ref();
+    pub(super) fn has_imported(&self, source: &BootSource<'_>) -> bool {
+        let before = source.cron_before.as_ref();
         before.is_none_or(|before| before.has_imported) && self.has_disk(source)
     }
 
@@ -382,7 +362,7 @@ impl<'c> BootSources<'c> {
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
     /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
     pub(super) fn not_updated_because(&self, source: &BootSource<'_>) -> Option<String> {
-        let (before, cron) = source.before.as_ref().zip(source.cron.as_ref())?;
+        let (before, cron) = source.before.as_ref().zip(source.cron)?;
         let is_gone = self.changes.empty_meanwhile.contains(&source.key)
             || self.changes.data_sources.deleted.contains(&source.key);
         // SSP deletes its pointers, and CDI creates new DataSources.
@@ -390,11 +370,11 @@ impl<'c> BootSources<'c> {
         // CDI finds the disk of the same image, and sets the label of the new DataImportCron on the disk and the
         // DataSource. MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
         let is_taken_over = || before.keeps_disk && self.finds_disk(source);
-        if is_gone || !cron.runs() || is_of_ssp || is_taken_over() {
+        if is_gone || !source.runs() || is_of_ssp || is_taken_over() {
             return None;
         }
         match &before.owner {
-            Some(owner) if *owner == cron.key => None,
+            Some(owner) if *owner == cron.key() => None,
             Some(owner) => Some(format!(
                 "it has the label of DataImportCron {}",
                 one_line(&owner.name)
@@ -408,8 +388,8 @@ impl<'c> BootSources<'c> {
 
     /// The same, if it is an effect of these changes.
     pub(super) fn no_longer_updated_because(&self, source: &BootSource<'_>) -> Option<String> {
-        let cron = source.cron.as_ref()?;
-        let is_shown = cron.is_new() || self.is_outstanding && cron.before.is_some();
+        let is_outstanding = self.is_outstanding && source.cron_before.is_some();
+        let is_shown = source.changes_cron() || is_outstanding;
         self.not_updated_because(source).filter(|_| is_shown)
     }
 
@@ -433,12 +413,10 @@ impl<'c> BootSources<'c> {
             ..
         } = &self.changes;
         let (mut rejected, mut not_updated) = (BTreeSet::new(), BTreeMap::new());
-        for (source, cron) in self.managed() {
-            if cron.forecast.rejected.is_some() {
-                rejected.insert(&cron.key);
-            }
+        for source in self.all.values() {
+            rejected.extend(source.rejected().map(Cron::key));
             if self.no_longer_updated_because(source).is_some() {
-                not_updated.insert(&cron.key, &source.key);
+                not_updated.insert(source.cron.map(Cron::key), &source.key);
             }
         }
         let source = |key: &Key| {
@@ -470,7 +448,7 @@ impl<'c> BootSources<'c> {
                     "deleted": self.crons(&changes.deleted),
                     "recreated": self.crons(changes.recreated.keys()),
                     "unchanged": self.crons(unchanged),
-                    "rejected": self.crons(rejected),
+                    "rejected": self.crons(&rejected),
                 })
             }),
             "dataSources": {
@@ -513,7 +491,7 @@ impl<'c> BootSources<'c> {
     }
 }
 
-impl BootSource<'_> {
+impl<'c> BootSource<'c> {
     /// The DataSource that it points to.
     fn target(&self) -> Option<Key> {
         let (expected, _) = self.expected?;
@@ -524,17 +502,21 @@ impl BootSource<'_> {
     pub(super) fn pointed_to(&self) -> Option<&Foreign> {
         self.before.as_ref()?.points_to.as_ref()
     }
-}
 
-impl CronAfter<'_> {
-    /// Whether CDI imports an image for it.
+    /// Whether CDI imports an image for its DataImportCron.
     pub(super) fn runs(&self) -> bool {
-        self.forecast.rejected.is_none() && self.forecast.never_runs.is_none()
+        let runs = |cron: &Cron| cron.rejected.is_none() && cron.never_runs.is_none();
+        self.cron.is_some_and(runs)
     }
 
-    /// Whether it is created, or deleted and created again.
-    pub(super) fn is_new(&self) -> bool {
-        self.is_created || self.recreated.is_some()
+    /// Its DataImportCron, if it is rejected.
+    pub(super) fn rejected(&self) -> Option<&'c Cron> {
+        self.cron.filter(|cron| cron.rejected.is_some())
+    }
+
+    /// Whether its DataImportCron is created, or deleted and created again.
+    pub(super) fn changes_cron(&self) -> bool {
+        self.has_new_cron || self.recreated.is_some()
     }
 
     /// Whether a recreated DataImportCron imports another image although its disk stays. CDI reuses a disk with the
@@ -594,14 +576,14 @@ fn crons_before(situation: &Situation) -> BTreeMap<Key, CronBefore> {
                 let before = CronBefore {
                     source: cron.metadata.beside(managed),
                     origin: origin(&cron.spec),
-                    keeps_disks: retention(&cron.spec) != Some("None"),
+                    keeps_disks: text(&cron.spec, "/retentionPolicy") != Some("None"),
                     has_imported: cron.last_imported.is_some(),
                 };
                 (cron.metadata.key(), before)
             })
             .collect();
     }
-    let templates = templates(&situation.current().object);
+    let specs = specs(&situation.current().object);
     // HCO's webhook sets the retention policy `None` from 1.18. CDI's own default is `All`.
     let version = situation.current().report.version();
     let sets_policy = version.is_none_or(HcoVersion::sets_defaults);
@@ -613,10 +595,8 @@ fn crons_before(situation: &Situation) -> BTreeMap<Key, CronBefore> {
         .flat_map(|forecast| &forecast.crons)
         .filter(|cron| cron.rejected.is_none())
         .map(|cron| {
-            let spec = templates
-                .get(cron.template.raw())
-                .and_then(|template| template.get("spec"));
-            let policy = spec.and_then(retention);
+            let spec = specs.get(cron.template.raw()).copied();
+            let policy = spec.and_then(|spec| text(spec, "/retentionPolicy"));
             let before = CronBefore {
                 source: cron.source(),
                 origin: spec.and_then(origin),
@@ -707,10 +687,6 @@ fn sources_before(
         .collect()
 }
 
-fn retention(spec: &Value) -> Option<&str> {
-    text(spec, "/retentionPolicy")
-}
-
 /// The source of the image of a DataImportCron. The digest does not depend on the platform.
 fn origin(spec: &Value) -> Option<Value> {
     let mut source = spec.pointer("/template/spec/source")?.clone();
@@ -719,15 +695,12 @@ fn origin(spec: &Value) -> Option<Value> {
     Some(source)
 }
 
-/// The templates of an object: the templates of the spec, and the templates that HCO adds, as far as the status shows
-/// them.
-fn templates(object: &Value) -> BTreeMap<&str, &Value> {
+/// The specs of an object's templates by name: the templates of the spec, and the templates that HCO adds, as far as the
+/// status shows them.
+fn specs(object: &Value) -> BTreeMap<&str, &Value> {
     let of_spec = templates::of_spec(object).map(|(_, template)| template);
     templates::of_status(object)
         .chain(of_spec)
-        .filter_map(|template| {
-            let name = text(template, "/metadata/name")?;
-            template.pointer("/spec").map(|_| (name, template))
-        })
+        .filter_map(|template| Some((text(template, "/metadata/name")?, template.get("spec")?)))
         .collect()
 }

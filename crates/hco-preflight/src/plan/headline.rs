@@ -79,7 +79,7 @@ impl Plan<'_> {
         let imports = self
             .sources
             .imported()
-            .filter(|(source, _)| is_new(&source.key))
+            .filter(|source| is_new(&source.key))
             .count();
         let orphaned = self.of_effects(&[Effect::Orphaned]);
         let affected = self.of_effects(&[

@@ -8,7 +8,7 @@ use engine::Import;
 use operator_models::ssp::data_sources::Key;
 
 use super::Plan;
-use super::boot_sources::{BootSource, BootSources, CronAfter, is_of_bundle};
+use super::boot_sources::{BootSource, BootSources, is_of_bundle};
 use crate::report::{listed, some};
 use crate::rows::{Command, Effect, Row};
 
@@ -23,19 +23,14 @@ pub(super) fn rows(sources: &BootSources<'_>) -> BTreeMap<Key, Vec<Row>> {
 }
 
 fn rows_of(sources: &BootSources<'_>, source: &BootSource<'_>) -> Vec<Row> {
-    let cron = source.cron.as_ref();
-    let updated = cron.filter(|_| sources.not_updated_because(source).is_none());
+    let is_updated = sources.not_updated_because(source).is_none();
     let is_empty = sources.changes.empty_meanwhile.contains(&source.key);
-    let keeps_none = cron.is_some_and(|cron| cron.is_new() && cron.runs() && cron.keeps_none());
+    let keeps_none = source.changes_cron() && source.runs() && source.keeps_none();
     let whats = [
         retargeted(sources, source),
-        updated
-            .filter(|cron| cron.is_created)
-            .map(|cron| created(sources, source, cron)),
-        cron.and_then(|cron| rejected(sources, source, cron)),
-        updated
-            .filter(|_| !is_empty)
-            .and_then(|cron| recreated(sources, source, cron)),
+        created(sources, source).filter(|_| is_updated),
+        rejected(sources, source),
+        recreated(sources, source).filter(|_| is_updated && !is_empty),
         is_empty.then(|| (Effect::EmptyMeanwhile, empty(sources, source))),
         keeps_none.then(|| {
             let what = "importsToKeep is 0, so CDI deletes the disk after each import, and imports it again";
@@ -92,8 +87,7 @@ fn other_change(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<Wh
 
 /// The text for a DataSource that has no disk until an import is done.
 fn empty(sources: &BootSources<'_>, source: &BootSource<'_>) -> String {
-    let cron = source.cron.as_ref();
-    if let Some(fields) = cron.and_then(|cron| cron.recreated.as_ref()) {
+    if let Some(fields) = &source.recreated {
         let because = because(fields);
         return format!("deleted and imported again{because}: no disk until the import is done");
     }
@@ -141,13 +135,14 @@ fn is_deleted_with_its_disk(sources: &BootSources<'_>, source: &BootSource<'_>) 
         && source.pointed_to().is_none()
 }
 
-fn created(sources: &BootSources<'_>, source: &BootSource<'_>, cron: &CronAfter<'_>) -> What {
-    if let Some(why) = &cron.forecast.never_runs {
-        return (Effect::NeverImported, format!("never imported: {why}"));
+fn created(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
+    let cron = source.cron.filter(|_| source.has_new_cron)?;
+    if let Some(why) = &cron.never_runs {
+        return Some((Effect::NeverImported, format!("never imported: {why}")));
     }
     let Some((replaced, _)) = sources.replaced(source) else {
-        let origin = origin(sources, source, cron);
-        return (Effect::Created, format!("imported{origin}"));
+        let origin = origin(sources, source);
+        return Some((Effect::Created, format!("imported{origin}")));
     };
     let disk = if sources.finds_disk(source) {
         SAME_IMAGE
@@ -157,15 +152,15 @@ fn created(sources: &BootSources<'_>, source: &BootSource<'_>, cron: &CronAfter<
     let what = format!(
         "its DataImportCron {} is replaced by {}; {disk}",
         one_line(&replaced.name),
-        cron.forecast.name
+        cron.name
     );
-    (Effect::Changed, what)
+    Some((Effect::Changed, what))
 }
 
 /// The row of a DataSource that CDI does not update for its DataImportCron, with a command that corrects it.
 fn not_updated(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<Row> {
     let why = sources.no_longer_updated_because(source)?;
-    let cron = source.cron.as_ref()?.forecast;
+    let cron = source.cron?;
     let name = &cron.name;
     let what = format!("never updated for {name}: {why}");
     let kubectl = &sources.situation.kubectl;
@@ -180,18 +175,12 @@ fn not_updated(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<Row
 }
 
 /// The change of a recreated DataImportCron's DataSource, if the DataSource always has a disk.
-fn recreated(
-    sources: &BootSources<'_>,
-    source: &BootSource<'_>,
-    cron: &CronAfter<'_>,
-) -> Option<What> {
-    let fields = cron.recreated.as_ref()?;
+fn recreated(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
+    let (cron, fields) = source.cron.zip(source.recreated.as_ref())?;
     let is_lost = sources.changes.lost_image.contains(&source.key);
-    let is_other = cron
-        .before
-        .as_ref()
-        .is_some_and(|before| before.source != source.key);
-    let disk = match &cron.forecast.never_runs {
+    let before = source.cron_before.as_ref();
+    let is_other = before.is_some_and(|before| before.source != source.key);
+    let disk = match &cron.never_runs {
         Some(why) if is_lost || is_other => {
             return Some((Effect::NeverImported, format!("never imported: {why}")));
         }
@@ -199,25 +188,21 @@ fn recreated(
             format!("its disk, if it has one, stays in use, and no image is imported: {why}")
         }
         None if is_other => {
-            let origin = origin(sources, source, cron);
+            let origin = origin(sources, source);
             return Some((Effect::Created, format!("imported{origin}")));
         }
-        None => kept_disk(sources, source, cron),
+        None => kept_disk(sources, source),
     };
     let what = format!(
         "its DataImportCron {} is deleted and created again{}; {disk}",
-        cron.forecast.name,
+        cron.name,
         because(fields),
     );
     Some((Effect::Changed, what))
 }
 
-fn rejected(
-    sources: &BootSources<'_>,
-    source: &BootSource<'_>,
-    cron: &CronAfter<'_>,
-) -> Option<What> {
-    let cron = cron.forecast;
+fn rejected(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
+    let cron = source.cron?;
     let why = cron.rejected.as_ref()?;
     if is_deleted_with_its_disk(sources, source) {
         // The template and the field are named above.
@@ -245,11 +230,8 @@ fn rejected(
 /// The text for a DataSource that permanently loses its disk; `None` if the text of its DataImportCron already says so.
 fn lost(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<String> {
     let changes = &sources.changes;
-    let cron = source.cron.as_ref();
-    let is_rejected = cron.is_some_and(|cron| cron.forecast.rejected.is_some());
-    if !changes.lost_image.contains(&source.key)
-        || is_deleted_with_its_disk(sources, source) && is_rejected
-    {
+    let is_said = is_deleted_with_its_disk(sources, source) && source.rejected().is_some();
+    if !changes.lost_image.contains(&source.key) || is_said {
         return None;
     }
     let is_deleted = changes.data_sources.deleted.contains(&source.key);
@@ -276,16 +258,16 @@ const SAME_IMAGE: &str =
     "its disk, if it has one, stays in use, and the same image is not imported again";
 
 /// The text about the disk of a recreated DataImportCron, if the disk stays.
-fn kept_disk(sources: &BootSources<'_>, source: &BootSource<'_>, cron: &CronAfter<'_>) -> String {
-    if !sources.has_imported(source, cron) {
+fn kept_disk(sources: &BootSources<'_>, source: &BootSource<'_>) -> String {
+    if !sources.has_imported(source) {
         return "its image is imported, because it was not imported before".to_owned();
     }
-    let (disk, when) = if cron.imports_again() {
+    let (disk, when) = if source.imports_again() {
         (OTHER_IMAGE, "then ")
     } else {
         (SAME_IMAGE, "")
     };
-    let mut fields = cron.recreated.iter().flatten();
+    let mut fields = source.recreated.iter().flatten();
     if fields.any(|field| field == "importsToKeep") {
         format!("{disk}; {when}CDI deletes older disks, if there are more than importsToKeep")
     } else {
@@ -294,10 +276,11 @@ fn kept_disk(sources: &BootSources<'_>, source: &BootSource<'_>, cron: &CronAfte
 }
 
 /// The source of a DataImportCron's image, and its architecture.
-fn origin(sources: &BootSources<'_>, source: &BootSource<'_>, cron: &CronAfter<'_>) -> String {
-    let own = Some(&cron.forecast.architecture).filter(|own| !own.raw().is_empty());
+fn origin(sources: &BootSources<'_>, source: &BootSource<'_>) -> String {
+    let architecture = source.cron.map(|cron| &cron.architecture);
+    let own = architecture.filter(|own| !own.raw().is_empty());
     let field = |path| {
-        let registry = cron.spec?.pointer("/template/spec/source/registry")?;
+        let registry = source.spec?.pointer("/template/spec/source/registry")?;
         text(registry, path).map(Foreign::from)
     };
     let Some(url) = field("/url") else {

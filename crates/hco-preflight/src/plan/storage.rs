@@ -29,19 +29,18 @@ impl Disks {
 
 /// The disks that the DataImportCrons of the forecast import, and the deleted disks that are imported again.
 pub(super) fn requested(sources: &BootSources<'_>) -> Vec<Disks> {
-    let mut numbers: BTreeMap<(&Foreign, Option<u128>), usize> = BTreeMap::new();
-    for (_, cron) in sources.imported() {
-        let size = cron.spec.and_then(|spec| {
+    let mut numbers: BTreeMap<(Option<&Foreign>, Option<u128>), usize> = BTreeMap::new();
+    for source in sources.imported() {
+        let size = source.spec.and_then(|spec| {
             let volume = spec.pointer("/template/spec")?;
             let disk = volume.get("storage").or(volume.get("pvc"))?;
             let size = quantity(disk.pointer("/resources/requests/storage")?)?;
             u128::try_from(size.value()?).ok()
         });
-        *numbers
-            .entry((&cron.forecast.architecture, size))
-            .or_default() += 1;
+        let architecture = source.cron.map(|cron| &cron.architecture);
+        let architecture = architecture.filter(|architecture| !architecture.raw().is_empty());
+        *numbers.entry((architecture, size)).or_default() += 1;
     }
-    let unknown = Foreign::default();
     let reimported = sources
         .changes
         .lost_image
@@ -50,13 +49,12 @@ pub(super) fn requested(sources: &BootSources<'_>) -> Vec<Disks> {
         .filter(|before| before.is_reimported)
         .count();
     if reimported > 0 {
-        *numbers.entry((&unknown, None)).or_default() += reimported;
+        *numbers.entry((None, None)).or_default() += reimported;
     }
     numbers
         .into_iter()
         .map(|((architecture, bytes), number)| Disks {
-            architecture: Some(architecture.clone())
-                .filter(|architecture| !architecture.raw().is_empty()),
+            architecture: architecture.cloned(),
             number,
             bytes,
         })
