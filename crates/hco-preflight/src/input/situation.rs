@@ -84,7 +84,7 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
     let subject = &args.what_is.subject();
     let named = [&subject.from, &subject.settings, &args.nodes];
     files::check_stdin(named.into_iter().flatten().chain(&args.filename))?;
-    let reading = Reading::new(Reader::Plan, subject, None)?;
+    check_source(subject)?;
     let found = found(args, notes)?;
     let own = found
         .as_ref()
@@ -99,7 +99,7 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
     }
     let object = found.as_ref().map(|found| &found.object.value);
     let mut kept = Kept::default();
-    let world = reading.read(object, &mut kept, notes)?;
+    let world = read(Reader::Plan, subject, None, object, &mut kept, notes)?;
     let question = match found {
         Some(found) => {
             let live = world.object(&found.identity, wanted.map(String::as_str))?;
@@ -112,7 +112,7 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
             }
             changed(args, found, live.as_ref().map(hyperconverged), notes)
         }
-        None => unchanged(reading.only(&world)?),
+        None => unchanged(only(Reader::Plan, subject, &world)?),
     };
     let nodes = match (&args.nodes, &args.what_if) {
         (Some(path), _) => Some(nodes_of(path, &question)?),
@@ -132,9 +132,9 @@ pub(crate) fn observe(
 ) -> Result<Situation> {
     let named = [&subject.from, &subject.settings];
     files::check_stdin(named.into_iter().flatten())?;
-    let reading = Reading::new(Reader::Cluster, subject, until)?;
-    let world = reading.read(None, kept, notes)?;
-    let question = unchanged(reading.only(&world)?);
+    check_source(subject)?;
+    let world = read(Reader::Cluster, subject, until, None, kept, notes)?;
+    let question = unchanged(only(Reader::Cluster, subject, &world)?);
     Situation::of(subject, world, &question, (None, None), kept, notes)
 }
 
@@ -150,83 +150,76 @@ impl fmt::Display for NoHyperConverged {
 
 impl std::error::Error for NoHyperConverged {}
 
-/// The source of the current state.
-struct Reading<'a> {
-    reader: Reader,
-    subject: &'a Subject,
-    /// The time at which all requests to a cluster must have ended.
-    until: Option<Instant>,
+/// Rejects a command line without a source of the current state, before anything is read.
+fn check_source(subject: &Subject) -> Result<()> {
+    let (cluster, from) = (subject.cluster, &subject.from);
+    if !cluster && from.is_none() {
+        bail!(
+            "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
+        );
+    }
+    check_connection(&subject.connection, cluster, from.is_some())
 }
 
-impl<'a> Reading<'a> {
-    /// Rejects a command line without a source of the current state, before anything is read.
-    fn new(reader: Reader, subject: &'a Subject, until: Option<Instant>) -> Result<Self> {
-        let (cluster, from) = (subject.cluster, &subject.from);
-        if !cluster && from.is_none() {
-            bail!(
-                "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
+/// The current state. It includes the labels of nodes that matter to this object. All requests to a cluster must have ended
+/// at the time `until`.
+fn read(
+    reader: Reader,
+    subject: &Subject,
+    until: Option<Instant>,
+    object: Option<&Value>,
+    kept: &mut Kept,
+    notes: &mut Notes,
+) -> Result<World> {
+    let connection = Connection {
+        until,
+        ..subject.connection.clone()
+    };
+    let cluster = kept.cluster.take();
+    let world = match &subject.from {
+        Some(path) => World::of_files(path, object, reader, notes)?,
+        None => World::of_cluster(cluster, &connection, object, reader, notes)?,
+    };
+    if world.nodes.iter().next().is_none() {
+        bail!("{}: there are no nodes", unknown(reader));
+    }
+    Ok(world)
+}
+
+/// The only HyperConverged. HCO reconciles only one.
+fn only(reader: Reader, subject: &Subject, world: &World) -> Result<Value> {
+    let unknown = unknown(reader);
+    let own = subject.connection.namespace.as_deref();
+    let wanted: Vec<&Value> = world
+        .hyperconvergeds
+        .iter()
+        .filter(|hyperconverged| in_namespace(own, hyperconverged))
+        .collect();
+    match *wanted {
+        [one] => Ok(one.clone()),
+        [] if reader == Reader::Plan => {
+            bail!("{unknown}: there is no HyperConverged; specify a manifest with -f")
+        }
+        [] => {
+            let within = own.map_or_else(String::new, |namespace| {
+                format!(" in the namespace `{}`", one_line(namespace))
+            });
+            let what = format!(
+                "nothing to check: there is no HyperConverged{within}; specify a manifest with -f"
             );
+            Err(NoHyperConverged(what).into())
         }
-        check_connection(&subject.connection, cluster, from.is_some())?;
-        Ok(Self {
-            reader,
-            subject,
-            until,
-        })
+        _ => bail!(
+            "{unknown}: there are {} HyperConvergeds, and HCO reconciles one; specify its namespace with -n",
+            wanted.len()
+        ),
     }
+}
 
-    /// The current state. It includes the labels of nodes that matter to this object.
-    fn read(&self, object: Option<&Value>, kept: &mut Kept, notes: &mut Notes) -> Result<World> {
-        let connection = Connection {
-            until: self.until,
-            ..self.subject.connection.clone()
-        };
-        let cluster = kept.cluster.take();
-        let world = match &self.subject.from {
-            Some(path) => World::of_files(path, object, self.reader, notes)?,
-            None => World::of_cluster(cluster, &connection, object, self.reader, notes)?,
-        };
-        if world.nodes.iter().next().is_none() {
-            bail!("{}: there are no nodes", self.unknown());
-        }
-        Ok(world)
-    }
-
-    /// The only HyperConverged. HCO reconciles only one.
-    fn only(&self, world: &World) -> Result<Value> {
-        let unknown = self.unknown();
-        let own = self.subject.connection.namespace.as_deref();
-        let wanted: Vec<&Value> = world
-            .hyperconvergeds
-            .iter()
-            .filter(|hyperconverged| in_namespace(own, hyperconverged))
-            .collect();
-        match *wanted {
-            [one] => Ok(one.clone()),
-            [] if self.reader == Reader::Plan => {
-                bail!("{unknown}: there is no HyperConverged; specify a manifest with -f")
-            }
-            [] => {
-                let within = own.map_or_else(String::new, |namespace| {
-                    format!(" in the namespace `{}`", one_line(namespace))
-                });
-                let what = format!(
-                    "nothing to check: there is no HyperConverged{within}; specify a manifest with -f"
-                );
-                Err(NoHyperConverged(what).into())
-            }
-            _ => bail!(
-                "{unknown}: there are {} HyperConvergeds, and HCO reconciles one; specify its namespace with -n",
-                wanted.len()
-            ),
-        }
-    }
-
-    fn unknown(&self) -> &'static str {
-        match self.reader {
-            Reader::Cluster => "the cluster cannot be checked",
-            _ => "no plan can be made",
-        }
+fn unknown(reader: Reader) -> &'static str {
+    match reader {
+        Reader::Cluster => "the cluster cannot be checked",
+        _ => "no plan can be made",
     }
 }
 
