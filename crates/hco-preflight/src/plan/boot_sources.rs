@@ -110,7 +110,7 @@ impl<'c> BootSources<'c> {
             .filter(|(_, (_, is_after))| *is_after)
             .map(|(name, (cron, _))| (cron.source(), (name, *cron)))
             .collect();
-        let keys: BTreeSet<Key> = before
+        let names: BTreeSet<Key> = before
             .keys()
             .chain(sources.keys())
             .chain(managing.keys())
@@ -121,7 +121,7 @@ impl<'c> BootSources<'c> {
             .cloned()
             .collect();
         let specs = specs(&hco.object);
-        let all = keys
+        let all = names
             .into_iter()
             .map(|key| {
                 let (name, cron) = managing.get(&key).copied().unzip();
@@ -144,7 +144,7 @@ impl<'c> BootSources<'c> {
             is_outstanding: is_pending || !situation.is_asked,
             architectures: report.workload_architectures.as_deref().unwrap_or_default(),
             all,
-            claims: claims.iter().map(|claim| claim.metadata.key()).collect(),
+            claims: keys(claims.iter().map(|claim| &claim.metadata)),
             changes,
             cron_changes,
             crons,
@@ -203,26 +203,15 @@ impl<'c> BootSources<'c> {
             }
             let own = source.cron.map(Cron::key);
             let is_own = |object: &&Metadata| object.cron_key() == own;
-            let former: BTreeSet<Key> = world
-                .volumes
-                .iter()
-                .map(|volume| &volume.metadata)
-                .filter(is_own)
-                .map(Metadata::key)
-                .collect();
+            let volumes = world.volumes.iter().map(|volume| &volume.metadata);
+            let former = keys(volumes.filter(is_own));
             let kept = source.imports_to_keep().unwrap_or(DEFAULT);
             let kept = usize::try_from(kept).unwrap_or(usize::MAX);
             if former.is_empty() || former.len() + usize::from(is_new_image) <= kept {
                 continue;
             }
-            let of_others: BTreeSet<Key> = world
-                .claims
-                .iter()
-                .map(|claim| &claim.metadata)
-                .filter(|claim| !is_own(claim))
-                .map(Metadata::key)
-                .filter(|disk| former.contains(disk))
-                .collect();
+            let claims = world.claims.iter().map(|claim| &claim.metadata);
+            let of_others = &keys(claims.filter(|claim| !is_own(claim))) & &former;
             let others = world
                 .sources
                 .iter()
@@ -467,7 +456,7 @@ impl<'c> BootSources<'c> {
             "emptyMeanwhile": empty_meanwhile,
             "lostImage": lost_image,
             // DataSources of templates that CDI no longer updates.
-            "notUpdated": Vec::from_iter(not_updated.into_values()),
+            "notUpdated": not_updated.into_values().collect::<Vec<_>>(),
             // Namespaces that no operator creates.
             "newNamespaces": self.new_namespaces(),
         })
@@ -641,25 +630,13 @@ fn sources_before(
     let claims = world.claims.iter().map(|claim| &claim.metadata);
     let snapshots = world.snapshots.iter().map(|snapshot| &snapshot.metadata);
     let disks = claims.clone().chain(snapshots);
-    let existing: BTreeSet<Key> = disks.clone().map(Metadata::key).collect();
-    let kept: BTreeSet<Key> = disks
-        .filter(|disk| !disk.is_cleaned_up())
-        .map(Metadata::key)
-        .collect();
+    let existing = keys(disks.clone());
+    let kept = keys(disks.filter(|disk| !disk.is_cleaned_up()));
     // A disk from `All`, after the policy became `None`: CDI labels only the disk, and its `DataVolume` creates it again.
     // MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
-    let kept_volumes: BTreeSet<Key> = world
-        .volumes
-        .iter()
-        .map(|volume| &volume.metadata)
-        .filter(|volume| !volume.is_cleaned_up())
-        .map(Metadata::key)
-        .collect();
-    let reimported: BTreeSet<Key> = claims
-        .filter(|claim| claim.is_cleaned_up())
-        .map(Metadata::key)
-        .filter(|claim| kept_volumes.contains(claim))
-        .collect();
+    let volumes = world.volumes.iter().map(|volume| &volume.metadata);
+    let kept_volumes = keys(volumes.filter(|volume| !volume.is_cleaned_up()));
+    let reimported = &keys(claims.filter(|claim| claim.is_cleaned_up())) & &kept_volumes;
     let are_disks_read = world.claims.is_read() && world.snapshots.is_read();
     world
         .sources
@@ -685,6 +662,10 @@ fn sources_before(
             (source.metadata.key(), before)
         })
         .collect()
+}
+
+fn keys<'m>(objects: impl Iterator<Item = &'m Metadata>) -> BTreeSet<Key> {
+    objects.map(Metadata::key).collect()
 }
 
 /// The source of the image of a DataImportCron. The digest does not depend on the platform.
