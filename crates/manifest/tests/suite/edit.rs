@@ -20,10 +20,21 @@ struct Row {
     refused: Option<String>,
 }
 
+/// The first lines of each text that does not have its own.
+const HEADER: &str = "apiVersion: hco.kubevirt.io/v1beta1\nkind: HyperConverged\nmetadata:\n  name: kubevirt-hyperconverged\n";
+
 static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
-    yaml_serde::Deserializer::from_str(include_str!("../edits.yaml"))
+    let mut rows: Vec<Row> = yaml_serde::Deserializer::from_str(include_str!("../edits.yaml"))
         .map(|document| Row::deserialize(document).expect("a row"))
-        .collect()
+        .collect();
+    for Row { before, after, .. } in &mut rows {
+        for text in [before].into_iter().chain(after) {
+            if !text.contains("apiVersion") {
+                text.insert_str(0, HEADER);
+            }
+        }
+    }
+    rows
 });
 
 /// The result of an edit, or its error.
