@@ -121,8 +121,14 @@ impl Style {
         match old.chars().next() {
             Some('\'') if is_quotable => format!("'{}'", text.replace('\'', "''")),
             Some('"' | '\'') => quoted(text),
-            // Only brackets end a text at a comma.
-            _ if !self.is_json && !in_brackets && is_plain(&text.replace(',', "")) => text.clone(),
+            // Only brackets end a text at a comma, but no text without quotation marks begins with one.
+            _ if !self.is_json
+                && !in_brackets
+                && !text.starts_with(',')
+                && is_plain(&text.replace(',', "")) =>
+            {
+                text.clone()
+            }
             _ => self.text(text),
         }
     }
