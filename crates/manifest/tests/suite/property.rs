@@ -114,7 +114,7 @@ fn walk(object: &Object, value: &Value, path: &mut String, visit: &mut impl FnMu
 }
 
 /// A new value.
-fn value(choice: u8) -> Value {
+pub(crate) fn value(choice: u8) -> Value {
     let values = [
         json!(null),
         json!(true),
