@@ -63,12 +63,17 @@ fn written(name: &str, text: impl AsRef<[u8]>) -> String {
     path.display().to_string()
 }
 
-/// The command, without the environment of the machine that it runs on.
+/// The command.
 fn command() -> Command {
-    let mut command = Command::cargo_bin("hco-preflight").unwrap();
+    let mut command = isolated(Command::cargo_bin("hco-preflight").unwrap());
+    command.current_dir(files());
+    command
+}
+
+/// A command without the environment of the machine that it runs on.
+fn isolated(mut command: Command) -> Command {
     let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("home");
     command
-        .current_dir(files())
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())
         .env("HOME", &home)
@@ -122,6 +127,15 @@ impl Run {
     fn prints(self, texts: &[&str]) -> Self {
         for text in texts {
             assert!(self.stdout.contains(text), "`{text}` is not in {self:?}");
+        }
+        self
+    }
+
+    /// The run, whose output must not contain these texts.
+    #[track_caller]
+    fn lacks(self, texts: &[&str]) -> Self {
+        for text in texts {
+            assert!(!self.stdout.contains(text), "`{text}` is in {self:?}");
         }
         self
     }

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::objects::{CLAIMS, GOLDEN, MACHINES, answer, cluster, edited, objects};
+use super::objects::{CLAIMS, GOLDEN, MACHINES, answer, cluster, objects};
 use super::{command_on, scratch};
 use e2e_tests::ApiServer;
 
@@ -17,11 +17,7 @@ fn padding(bytes: usize) -> String {
 }
 
 fn architecture(number: usize) -> &'static str {
-    if number.is_multiple_of(4) {
-        "arm64"
-    } else {
-        "amd64"
-    }
+    ["amd64", "arm64"][usize::from(number.is_multiple_of(4))]
 }
 
 fn node(number: usize) -> Value {
@@ -47,10 +43,6 @@ fn metadata(name: &str, number: usize) -> Value {
     })
 }
 
-fn source(name: &str) -> Value {
-    json!({"kind": "DataSource", "name": name, "namespace": GOLDEN})
-}
-
 fn uid(number: usize) -> String {
     format!("00000000-0000-4000-8000-{number:012}")
 }
@@ -62,14 +54,11 @@ fn machine(number: usize) -> Value {
     let zones =
         json!({"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b"]}]});
     let spec = json!({
-        "dataVolumeTemplates": [{"metadata": {"name": disk}, "spec": {"sourceRef": source("fedora"), "storage": {"resources": {}}}}],
+        "dataVolumeTemplates": [{"metadata": {"name": disk}, "spec": {"sourceRef": {"kind": "DataSource", "name": "fedora", "namespace": GOLDEN}}}],
         "template": {"spec": {
             "architecture": architecture(number),
             "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [zones]}}},
-            "domain": {"cpu": {"cores": 2}, "devices": {"disks": [
-                {"name": "root", "bootOrder": 1, "disk": {"bus": "virtio"}},
-                {"name": "init", "disk": {"bus": "virtio"}},
-            ]}},
+            "domain": {"devices": {"disks": [{"name": "root", "bootOrder": 1}, {"name": "init"}]}},
             "volumes": [
                 {"name": "root", "dataVolume": {"name": disk}},
                 {"name": "init", "cloudInitNoCloud": {"userData": padding(3000)}},
@@ -89,29 +78,9 @@ fn machine(number: usize) -> Value {
 fn volume(number: usize) -> Value {
     let mut metadata = metadata("disk", number);
     metadata["labels"] = json!({"kubevirt.io/created-by": uid(number)});
-    let phase = if number.is_multiple_of(100) {
-        "Pending"
-    } else {
-        "Succeeded"
-    };
+    let phase = ["Succeeded", "Pending"][usize::from(number.is_multiple_of(100))];
     let conditions = json!([{"type": "Bound", "message": padding(200)}]);
-    json!({
-        "metadata": metadata,
-        "spec": {"sourceRef": source("fedora")},
-        "status": {"phase": phase, "conditions": conditions},
-    })
-}
-
-fn template(number: usize) -> Value {
-    let volumes = json!([{"cloudInitNoCloud": {"userData": padding(3000)}}]);
-    json!({
-        "metadata": metadata("template", number),
-        "objects": [{"kind": "VirtualMachine", "spec": {
-            "dataVolumeTemplates": [{"spec": {"sourceRef": source("${SOURCE}")}}],
-            "template": {"spec": {"volumes": volumes}},
-        }}],
-        "parameters": [{"name": "SOURCE", "value": "fedora"}, {"name": "NAME", "value": padding(100)}],
-    })
+    json!({"metadata": metadata, "status": {"phase": phase, "conditions": conditions}})
 }
 
 fn instance(number: usize) -> Value {
@@ -125,10 +94,7 @@ fn instance(number: usize) -> Value {
 }
 
 fn claim(number: usize) -> Value {
-    json!({
-        "metadata": metadata("disk", number),
-        "spec": {"resources": {"requests": {"storage": "30Gi"}}},
-    })
+    json!({"metadata": metadata("disk", number)})
 }
 
 /// The pages of a list.
@@ -139,14 +105,12 @@ fn pages(path: &str, number: usize, item: fn(usize) -> Value) -> Vec<Value> {
         let next = (end < number).then(|| end.to_string());
         let items: Vec<Value> = (start..end).map(item).collect();
         let body = json!({"metadata": {"continue": next.unwrap_or_default()}, "items": items});
-        let page = answer(path, 200, body.to_string());
-        match start {
-            0 => page,
-            start => edited(
-                &page,
-                &json!({"/request": format!("GET {path}?continue={start}")}),
-            ),
-        }
+        let query = Some(format!("?continue={start}")).filter(|_| start > 0);
+        answer(
+            &format!("{path}{}", query.unwrap_or_default()),
+            200,
+            body.to_string(),
+        )
     });
     pages.collect()
 }
@@ -161,7 +125,6 @@ fn server() -> ApiServer {
         pages(MACHINES, 20_000, machine),
         pages(instances, 20_000, instance),
         pages("/apis/cdi.kubevirt.io/v1beta1/datavolumes", 20_000, volume),
-        pages("/apis/template.openshift.io/v1/templates", 1_000, template),
         cluster(&live),
     ];
     ApiServer::start(answers.concat())

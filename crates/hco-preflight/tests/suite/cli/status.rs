@@ -35,25 +35,47 @@ fn a_snapshot_gives_the_same_status_as_its_cluster(#[case] file: &str) {
     assert_eq!((from.json(), from.code), status(&server, ""));
 }
 
-/// Without the last applied configuration, kubectl would keep a field that the manifest no longer has.
+/// A VM's disk has its own name; the disks of golden images are read. Without the last applied configuration, kubectl would
+/// keep a field that the manifest no longer has.
 #[test]
-fn a_snapshot_keeps_what_is_read_of_the_last_applied_configuration() {
-    let last = json!({
-        "metadata": {"annotations": {"password": "hunter2"}},
-        "spec": {"workloads": {}},
-    });
+fn a_snapshot_has_what_is_read_and_no_secrets() {
+    let secret = json!({"password": "hunter2"});
+    let last = json!({"metadata": {"annotations": secret}, "spec": {"workloads": {}}});
     let annotations = json!({
-        "kubectl.kubernetes.io/last-applied-configuration": last.to_string(),
-        "other": "hunter2",
+        "kubectl.kubernetes.io/last-applied-configuration": last.to_string(), "other": "hunter2",
     });
-    let object = hyperconverged(json!({
-        "metadata": {"annotations": annotations},
-        "spec": {"workloads": {"nodePlacement": {}}},
-    }));
-    let server = ApiServer::start(cluster(&[object]));
-    let run = run_on(&server, "snapshot --cluster -o -");
-    let run = run.prints(&["last-applied-configuration", "workloads"]);
-    assert!(!run.stdout.contains("hunter2"), "{run:?}");
+    let spec = json!({"workloads": {"nodePlacement": {}}});
+    let volumes = json!([{"cloudInitNoCloud": {"userData": "hunter2"}}]);
+    let vm = json!({"metadata": {"annotations": secret}, "spec": {"template": {"spec": {"volumes": volumes}}}});
+    let image = json!({"registry": {"url": "docker://user:hunter2@a.test/b:1"}});
+    let disk = json!({"pvc": {"namespace": "team", "name": "source-disk"}});
+    let of_cron = json!({"metadata": {"labels": {"cdi.kubevirt.io/dataImportCron": "gone-cron"}}});
+    let mut objects = vec![
+        hyperconverged(json!({"metadata": {"annotations": annotations}, "spec": spec})),
+        object("VirtualMachine", "team/secret-vm", vm),
+        object(
+            "DataVolume",
+            "team/volume",
+            json!({"spec": {"source": image}}),
+        ),
+        object("DataSource", "team/own", json!({"spec": {"source": disk}})),
+    ];
+    for kind in ["PersistentVolumeClaim", "VolumeSnapshot"] {
+        objects.push(object(kind, "team/secret-disk", json!({})));
+        objects.push(object(kind, "team/source-disk", json!({})));
+        objects.push(object(kind, "other/left-disk", of_cron.clone()));
+        objects.push(object(kind, "kubevirt-os-images/win11", json!({})));
+    }
+    let server = ApiServer::start(cluster(&objects));
+    let snapshot = run_on(&server, "snapshot --cluster -o -").lacks(&["hunter2", "secret-disk"]);
+    let applied = ["last-applied-configuration", "workloads"];
+    snapshot.prints(&applied).prints(&[
+        "secret-vm",
+        "a.test/b",
+        "source-disk",
+        "left-disk",
+        "win11",
+    ]);
 }
 
 #[test]
