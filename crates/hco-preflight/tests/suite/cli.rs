@@ -14,7 +14,6 @@ mod large;
 mod machines;
 mod objects;
 mod outputs;
-mod pairs;
 mod picture;
 mod plan;
 mod schemas;
