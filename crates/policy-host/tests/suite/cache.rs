@@ -1,6 +1,7 @@
 //! The cache of compiled modules: the host uses it again, and tolerates any state of it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use policy_host::{Options, Policy, failing};
@@ -34,19 +35,19 @@ fn answers(cache: &Path) {
 
 /// The compiled modules of a cache. Wasmtime also stores there when they were used.
 fn compiled(directory: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut left = vec![directory.to_owned()];
-    while let Some(directory) = left.pop() {
-        for entry in fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                left.push(path);
-            } else if path.extension().is_none() {
-                found.push(path);
-            }
-        }
-    }
-    found
+    let entries = fs::read_dir(directory).unwrap();
+    let files = entries.flat_map(|entry| match entry.unwrap().path() {
+        below if below.is_dir() => compiled(&below),
+        file => vec![file],
+    });
+    files.filter(|file| file.extension().is_none()).collect()
+}
+
+/// Replaces a compiled module with another one, which answers 2.
+fn replace(file: &Path) {
+    let other = tempfile::tempdir().unwrap();
+    assert_eq!(answer(2, other.path()), b"2");
+    fs::copy(&compiled(other.path())[0], file).unwrap();
 }
 
 #[test]
@@ -54,12 +55,12 @@ fn a_module_is_compiled_once() {
     let directory = tempfile::tempdir().unwrap();
     let cache = directory.path().join("not").join("there");
     answers(&cache);
+    let mode = fs::metadata(&cache).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700, "it is for its user alone");
     let files = compiled(&cache);
     assert_eq!(files.len(), 1, "{files:?}");
     // A cached module is used, even if it was compiled from another one.
-    let other = tempfile::tempdir().unwrap();
-    assert_eq!(answer(2, other.path()), b"2");
-    fs::copy(&compiled(other.path())[0], &files[0]).unwrap();
+    replace(&files[0]);
     assert_eq!(answer(1, &cache), b"2");
     assert_eq!(compiled(&cache), files);
 }
@@ -97,8 +98,6 @@ fn a_cache_that_cannot_be_written_to_is_survived() {
 #[case::group(0o770)]
 #[case::others(0o707)]
 fn a_cache_that_others_can_write_to_is_not_used(#[case] mode: u32) {
-    use std::os::unix::fs::PermissionsExt as _;
-
     let directory = tempfile::tempdir().unwrap();
     let cache = directory.path().join("cache");
     answers(&cache);
@@ -113,14 +112,10 @@ fn a_cache_that_others_can_write_to_is_not_used(#[case] mode: u32) {
 /// The host would run native code that another user put there earlier.
 #[test]
 fn an_entry_that_others_can_write_to_is_not_loaded() {
-    use std::os::unix::fs::PermissionsExt as _;
-
     let cache = tempfile::tempdir().unwrap();
     answers(cache.path());
     let file = compiled(cache.path()).remove(0);
-    let other = tempfile::tempdir().unwrap();
-    assert_eq!(answer(2, other.path()), b"2");
-    fs::copy(&compiled(other.path())[0], &file).unwrap();
+    replace(&file);
     for path in [file.as_path(), file.parent().unwrap()] {
         let mode = fs::metadata(path).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{}", path.display());
@@ -130,20 +125,6 @@ fn an_entry_that_others_can_write_to_is_not_loaded() {
         assert!(why.contains("; delete "), "{why}");
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
-    assert_eq!(
-        answer(1, cache.path()),
-        b"2",
-        "it is loaded where only its user can write"
-    );
-}
-
-#[test]
-fn a_cache_is_made_for_its_user_alone() {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    let directory = tempfile::tempdir().unwrap();
-    let cache = directory.path().join("not").join("there");
-    answers(&cache);
-    let mode = fs::metadata(&cache).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o700);
+    // It is loaded where only its user can write.
+    assert_eq!(answer(1, cache.path()), b"2");
 }

@@ -20,6 +20,7 @@ mod worst;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use cluster::{Counts, NodeList};
 use policy_host::{HostCalls, Options, Policy};
 use serde_json::{Value, json};
 
@@ -56,24 +57,12 @@ fn payload(spec: &Value) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Nodes of two architectures, in the output format of `kubectl get nodes -o yaml`.
-const NODES: &str = "
-apiVersion: v1
-kind: List
-items:
-- apiVersion: v1
-  kind: Node
-  metadata: {name: a, labels: {node-role.kubernetes.io/worker: ''}}
-  status: {nodeInfo: {architecture: amd64, kernelVersion: '6'}}
-- apiVersion: v1
-  kind: Node
-  metadata: {name: b, labels: {node-role.kubernetes.io/worker: ''}}
-  status: {nodeInfo: {architecture: arm64}}
-";
+/// Workers of two architectures.
+fn node_list() -> NodeList {
+    let counts: Counts = "amd64=1,arm64=1".parse().expect("counts");
+    NodeList::of_objects(counts.nodes("", "worker"))
+}
 
 fn nodes() -> Arc<dyn HostCalls> {
-    Arc::new(
-        cluster::NodeList::from_text(NODES.as_bytes(), &cluster::Labels::All)
-            .expect("it is a list"),
-    )
+    Arc::new(node_list())
 }

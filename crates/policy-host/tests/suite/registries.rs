@@ -9,10 +9,10 @@ use e2e_tests::{
     DOCKER, Fault, OCI, ScriptedRegistry, SilentServer, TestRegistry, arm64, certificate, response,
 };
 use engine::{Availability, Image};
-use policy_host::{HostCalls, Registries};
+use policy_host::{HostCalls as _, Registries};
 use registry::Sources;
 use rstest::rstest;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// The sources that a YAML text describes.
 fn sources(text: &str) -> Sources {
@@ -36,50 +36,36 @@ fn architectures(registries: &Registries, name: &str) -> Result<String, String> 
     Ok(contents.supported.into_iter().collect::<Vec<_>>().join(","))
 }
 
-fn call(host: &dyn HostCalls, operation: &str, image: &str) -> Result<Value, String> {
-    let answer = host.call("oci", operation, json!(image).to_string().as_bytes())?;
-    Ok(serde_json::from_slice(&answer).unwrap())
-}
-
 #[test]
 #[ignore = "needs docker-registry: make e2e-registry"]
 fn every_form_of_an_image_is_read() {
     let registry = TestRegistry::start(&json!({}));
     let index = registry.push_oci_index("index").unwrap();
     registry.push_docker_list("list").unwrap();
-    let push = |repository, tag, architecture, types| {
-        let pushed = registry.push_single(repository, Some(tag), architecture, types);
-        pushed.unwrap();
-    };
-    push("single", "latest", "s390x", OCI);
-    push("docker", "1", "arm64", DOCKER);
+    let single = registry.push_single("single", Some("latest"), "s390x", OCI);
+    let docker = registry.push_single("docker", Some("1"), "arm64", DOCKER);
+    single.and(docker).unwrap();
     registry.push_nested_index("nested").unwrap();
     let host = registry.host();
     let registries = registries();
     for (name, found) in [
-        (format!("{host}/index:1"), "amd64,arm64,s390x"),
-        (
-            format!("{host}/index@{}", index.digest),
-            "amd64,arm64,s390x",
-        ),
-        (format!("{host}/list:1"), "amd64,arm,arm64"),
+        ("index:1", "amd64,arm64,s390x"),
+        (&*format!("index@{}", index.digest), "amd64,arm64,s390x"),
+        ("list:1", "amd64,arm,arm64"),
         // Without a tag, the image is `latest`.
-        (format!("{host}/single"), "s390x"),
-        (format!("{host}/docker:1"), "arm64"),
+        ("single", "s390x"),
+        ("docker:1", "arm64"),
     ] {
-        assert_eq!(architectures(&registries, &name).unwrap(), found, "{name}");
+        let read = architectures(&registries, &format!("{host}/{name}"));
+        assert_eq!(read.unwrap(), found, "{name}");
     }
     registry.push_sparse_index("sparse").unwrap();
     registry.push_contradicting_index("contradicting").unwrap();
-    let mut found = registries.contents(
-        ["sparse", "contradicting"]
-            .map(|name| image(&format!("{host}/{name}:1")))
-            .into(),
-        &["amd64"],
-    );
-    let mut arm64 = |name: &str| {
-        let contents = found.remove(&image(&format!("{host}/{name}:1")));
-        contents.unwrap().unwrap().availability.remove("arm64")
+    let arm64 = |name: &str| {
+        let image = image(&format!("{host}/{name}:1"));
+        let mut found = registries.contents(BTreeSet::from([image.clone()]), &["amd64"]);
+        let contents = found.remove(&image).unwrap();
+        contents.unwrap().availability.remove("arm64")
     };
     assert_eq!(arm64("sparse"), Some(Availability::ListedButMissing));
     let contradicts = Availability::Contradicts("amd64".to_owned());
@@ -106,10 +92,7 @@ fn a_certificate_is_trusted_as_sources_yml_says() {
         std::fs::write(&file, text).unwrap();
         file
     };
-    let tls = json!({
-        "certificate": file("certificate", own.clone()),
-        "key": file("key", key),
-    });
+    let tls = json!({"certificate": file("certificate", own.clone()), "key": file("key", key)});
     let registry = TestRegistry::start(&json!({"http": {"tls": tls}}));
     let host = registry.host();
     let authority = |pem: String| {
@@ -123,12 +106,11 @@ fn a_certificate_is_trusted_as_sources_yml_says() {
         assert!(error.contains("status 404"), "{error}");
     }
     let error = read(&authority(other)).unwrap_err();
-    for part in [
-        "invalid peer certificate",
-        "certificate authorities in sources.yml",
-    ] {
-        assert!(error.contains(part), "{error}");
-    }
+    assert!(error.contains("invalid peer certificate"), "{error}");
+    assert!(
+        error.contains("certificate authorities in sources.yml"),
+        "{error}"
+    );
 }
 
 /// The architectures, or an error that contains this text, without control characters.
@@ -179,8 +161,7 @@ fn the_fault_of_a_registry_is_reported() {
 #[case::several_ways(true)]
 fn a_registry_that_never_answers_is_not_waited_for(#[case] is_insecure: bool) {
     let registry = SilentServer::start();
-    let insecure = is_insecure.then(|| registry.address.to_string());
-    let insecure: Vec<String> = insecure.into_iter().collect();
+    let insecure = Vec::from_iter(is_insecure.then(|| registry.address.to_string()));
     let sources = sources(&json!({"insecure_sources": insecure}).to_string());
     let mut registries = Registries::new(sources);
     registries.patience = Duration::from_millis(50);
@@ -313,11 +294,9 @@ fn an_image_is_read_once() {
 
 #[test]
 fn nothing_else_is_asked_of_registries() {
-    let error = call(&registries(), "v1/oci_manifest", "a b").unwrap_err();
-    assert_eq!(
-        error,
-        "Callback evaluation failure: `a b` is not an image such as registry.example.com/name:tag: invalid reference format"
-    );
+    let error = registries().call("oci", "v1/oci_manifest", br#""a b""#);
+    let expected = "Callback evaluation failure: `a b` is not an image such as registry.example.com/name:tag: invalid reference format";
+    assert_eq!(error.unwrap_err(), expected);
     let error = registries().call("net", "v1/dns_lookup_host", br#""a""#);
     assert!(error.unwrap_err().ends_with("only images can be read"));
     let none: BTreeMap<Image, _> = registries().contents(BTreeSet::new(), &[]);
