@@ -44,11 +44,8 @@ fn a_patch_of_a_kustomization_is_not_judged(#[case] kustomization: &str) {
     // If the user names only the patch, there is nothing else to check.
     let patch = run_in(&directory, "check -f overlay/patch.yaml --arch amd64=1");
     patch.exits(2).notes("pipe `kubectl kustomize overlay`");
-    // The same in the current directory.
-    let patch = run_in(
-        directory.join("overlay"),
-        "check -f patch.yaml --arch amd64=1",
-    );
+    let here = directory.join("overlay");
+    let patch = run_in(here, "check -f patch.yaml --arch amd64=1");
     patch.exits(2).notes("pipe `kubectl kustomize .`");
 }
 
@@ -69,11 +66,10 @@ fn a_file_that_is_named_has_to_be_a_manifest() {
         ("d/values.yaml", "a: 1\nb: [\n"),
         ("d/hco.yaml", &accepted()),
     ]);
+    let error = "error: d/values.yaml:3: cannot be read as YAML or JSON";
     for path in ["d/values.yaml", "d"] {
         let check = run_in(&directory, &format!("check -f {path} --arch amd64=1"));
-        check
-            .exits(2)
-            .notes("error: d/values.yaml:3: cannot be read as YAML or JSON");
+        check.exits(2).notes(error);
     }
 }
 
@@ -95,11 +91,10 @@ fn a_kustomization_that_is_no_file_is_none() {
 #[case::policy("check -f accepted.yaml --arch amd64=1 --policy /dev/zero")]
 #[case::sources("images -f accepted.yaml --sources-path /dev/zero")]
 fn a_file_without_end_is_an_error(#[case] words: &str) {
-    let errors = run(words).exits(2).stderr;
-    let last = errors.lines().last().unwrap_or_default();
-    for part in ["error: ", "/dev/zero", "it has more than 256 MiB"] {
-        assert!(last.contains(part), "{errors}");
-    }
+    run(words)
+        .exits(2)
+        .notes("/dev/zero")
+        .notes("it has more than 256 MiB");
 }
 
 #[cfg(unix)]
@@ -193,12 +188,10 @@ fn the_files_of_a_config_map_are_read_once() {
 /// A kustomization elsewhere must not declare a manifest a patch.
 #[test]
 fn a_kustomization_claims_only_files_below_it() {
+    let kustomization = "patches: [{path: ../hco/hco.yaml}]";
     let directory = tree(&[
         ("hco/hco.yaml", &file("denied.yaml")),
-        (
-            "other/kustomization.yaml",
-            "patches: [{path: ../hco/hco.yaml}]",
-        ),
+        ("other/kustomization.yaml", kustomization),
         ("other/a.yaml", &accepted()),
     ]);
     run_in(&directory, "check -R -f . --arch amd64=3,arm64=2").prints(&["2 objects"]);
@@ -277,14 +270,11 @@ const DENIED: &str = "{apiVersion: hco.kubevirt.io/v1beta1, kind: HyperConverged
 const POLICY: &str = "\
 apiVersion: policy.open-cluster-management.io/v1
 kind: Policy
-metadata: {name: hco, namespace: policies}
 spec:
-  remediationAction: enforce
   policy-templates:
     - objectDefinition:
         apiVersion: policy.open-cluster-management.io/v1
         kind: ConfigurationPolicy
-        metadata: {name: hco}
         spec:
           object-templates:
             - complianceType: mustnothave
@@ -297,7 +287,6 @@ spec:
 const CONFIGURATION: &str = "\
 apiVersion: policy.open-cluster-management.io/v1
 kind: ConfigurationPolicy
-metadata: {name: hco}
 spec:
   object-templates:
     - complianceType: musthave
@@ -305,13 +294,10 @@ spec:
 ";
 
 const WORK: &str = "\
-apiVersion: v1
 kind: Namespace
-metadata: {name: east}
 ---
 apiVersion: work.open-cluster-management.io/v1
 kind: ManifestWork
-metadata: {name: hco, namespace: east}
 spec:
   workload:
     manifests:
@@ -323,31 +309,23 @@ spec:
 const REPLICAS: &str = "\
 apiVersion: work.open-cluster-management.io/v1alpha1
 kind: ManifestWorkReplicaSet
-metadata: {name: hco}
-spec:
-  manifestWorkTemplate:
-    workload:
-      manifests:
-        - DENIED
+spec: {manifestWorkTemplate: {workload: {manifests: [DENIED]}}}
 ";
 
 const LIST: &str = "\
-apiVersion: v1
 kind: List
 items:
   - apiVersion: work.open-cluster-management.io/v1
     kind: ManifestWork
-    spec:
-      workload:
-        manifests: [DENIED]
+    spec: {workload: {manifests: [DENIED]}}
 ";
 
 #[rstest]
-#[case::policy(POLICY, 16, false)]
-#[case::configuration_policy(CONFIGURATION, 7, true)]
-#[case::manifest_work(WORK, 13, false)]
-#[case::replicas(REPLICAS, 8, false)]
-#[case::list(LIST, 8, false)]
+#[case::policy(POLICY, 13, false)]
+#[case::configuration_policy(CONFIGURATION, 6, true)]
+#[case::manifest_work(WORK, 10, false)]
+#[case::replicas(REPLICAS, 3, false)]
+#[case::list(LIST, 5, false)]
 fn an_object_inside_another_one_is_judged_at_its_place(
     #[case] text: &str,
     #[case] line: usize,
@@ -360,18 +338,18 @@ fn an_object_inside_another_one_is_judged_at_its_place(
     let note = format!("file.yaml:{line}: the policy around this object has `musthave`");
     assert_eq!(check.stderr.contains(&note), is_merged, "{check:?}");
 
-    run_in(
-        &directory,
-        &words.replace("check", "fix --enable-import --write"),
-    );
+    let fix = words.replace("check", "fix --enable-import --write");
+    run_in(&directory, &fix);
     let fixed = fs::read_to_string(directory.join("file.yaml")).unwrap();
     let gate = "enableMultiArchBootImageImport: true";
     assert!(fixed.contains(gate), "{fixed}");
     run_in(&directory, words).exits(0);
     // Nothing else in the file has changed.
     let (before, after) = text.split_once("DENIED").unwrap();
-    let is_same = fixed.starts_with(before) && fixed.ends_with(after);
-    assert!(is_same, "{fixed}");
+    assert!(
+        fixed.starts_with(before) && fixed.ends_with(after),
+        "{fixed}"
+    );
 }
 
 /// Such texts become objects only when a cluster evaluates them, and such objects must not exist.
@@ -388,9 +366,8 @@ fn raw_templates_and_forbidden_objects_are_skipped(#[case] spec: &str, #[case] n
     let text = "apiVersion: policy.open-cluster-management.io/v1\nkind: ConfigurationPolicy\nmetadata: {name: hco}\nspec:\n";
     let text = format!("{text}{spec}").replace("DENIED", DENIED);
     let words = "check -f file.yaml --arch amd64=3,arm64=2 --allow-empty";
-    run_in(tree(&[("file.yaml", &text)]), words)
-        .exits(0)
-        .notes(note);
+    let check = run_in(tree(&[("file.yaml", &text)]), words);
+    check.exits(0).notes(note);
 }
 
 /// A value that only the cluster knows is neither valid nor invalid.
@@ -399,9 +376,8 @@ fn an_object_with_a_template_of_a_policy_is_not_checked() {
     let text = "apiVersion: policy.open-cluster-management.io/v1\nkind: ConfigurationPolicy\nmetadata: {name: hco}\nspec:\n  object-templates:\n    - complianceType: musthave\n      objectDefinition:\n        apiVersion: hco.kubevirt.io/v1beta1\n        kind: HyperConverged\n        metadata: {name: hco}\n        spec: {workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: '{{hub index .ManagedClusterLabels \"arch\" hub}}'}}}}\n";
     let words = "check -f file.yaml --arch amd64=3,arm64=2";
     let error = "file.yaml:7: not checked: a value is a template (`{{ }}`), which is evaluated in the cluster; check the resulting object";
-    run_in(tree(&[("file.yaml", text)]), words)
-        .exits(2)
-        .notes(error);
+    let check = run_in(tree(&[("file.yaml", text)]), words);
+    check.exits(2).notes(error);
     let known = text.replace("{{hub index .ManagedClusterLabels \"arch\" hub}}", "amd64");
     // The cluster does not evaluate templates there.
     let work = "apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\nmetadata: {name: hco}\nspec:\n  workload:\n    manifests:\n      - apiVersion: hco.kubevirt.io/v1beta1\n        kind: HyperConverged\n        metadata: {name: hco, annotations: {mine: '{{ x }}'}}\n        spec: {workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: amd64}}}}\n";

@@ -29,10 +29,8 @@ fn a_file_is_written_once() {
     let words = format!("fix -f {path} -f {path} --arch amd64=3,arm64=2 --write");
     // A person has to add an annotation.
     assert_eq!(run(&words).exits(1).stdout, "");
-    assert_eq!(
-        read(&path),
-        before.replace("'amd64, arm64'", "'amd64,arm64'")
-    );
+    let corrected = before.replace("'amd64, arm64'", "'amd64,arm64'");
+    assert_eq!(read(&path), corrected);
 
     run(&format!("{words} --unsafe")).exits(0);
     let after = read(&path);
@@ -48,26 +46,21 @@ fn a_file_is_written_once() {
 /// Only the user's choice enables a preview feature.
 #[test]
 fn a_preview_feature_is_not_enabled_without_a_choice() {
-    let settings = |version: &str| written("settings.yaml", format!("hcoVersion: \"{version}\""));
     let fix = |version: &str, more: &str| {
-        let settings = settings(version);
-        let words = format!("fix -f denied.yaml --arch amd64=3,arm64=2 --settings {settings}");
-        run(&format!("{words} {more}")).exits(1)
+        let settings = written("settings.yaml", format!("hcoVersion: \"{version}\""));
+        let words = format!("fix --arch amd64=3,arm64=2 --settings {settings} {more}");
+        run(&words).exits(1)
     };
-    for more in ["", "--unsafe"] {
+    for more in ["-f denied.yaml", "-f denied.yaml --unsafe"] {
         let fix = fix("1.18", more).notes("so `fix` enables it only with --enable-import");
         let fix = fix.notes("1 finding for you to decide: run again with --enable-import");
         assert_eq!(fix.stdout, "");
     }
     // Another fix of the same problem is also a choice.
-    let settings = settings("1.18");
-    let words = "fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe --settings";
-    let other = run(&format!("{words} {settings}")).exits(1);
-    assert!(!other.stdout.contains("nodeSelector"), "{other:?}");
+    fix("1.18", "-f preferred.yaml --unsafe").lacks(&["nodeSelector"]);
     let enabled = "+    enableMultiArchBootImageImport: true";
-    let chosen = "--enable-import";
-    fix("1.18", chosen).prints(&[enabled]);
-    let fix = fix("1.19", "").prints(&[enabled]);
+    fix("1.18", "-f denied.yaml --enable-import").prints(&[enabled]);
+    let fix = fix("1.19", "-f denied.yaml").prints(&[enabled]);
     fix.notes("each golden image is imported again, once for each of its architectures");
 }
 
@@ -117,14 +110,9 @@ fn a_read_only_file_stays() {
 fn what_the_cluster_has_already_is_fixed() {
     let server = ApiServer::start(recorded());
     let diff = run_on(&server, "fix -f live.yaml --cluster --enable-import").exits(1);
-    assert!(diff.stdout.starts_with("--- live.yaml"), "{diff:?}");
-    let commands = run_on(&server, "fix --cluster --enable-import -o commands")
-        .exits(1)
-        .stdout;
-    assert!(
-        commands.starts_with("kubectl patch hyperconvergeds."),
-        "{commands}"
-    );
+    diff.prints(&["--- live.yaml"]);
+    let commands = run_on(&server, "fix --cluster --enable-import -o commands").exits(1);
+    commands.prints(&["kubectl patch hyperconvergeds."]);
 }
 
 /// Runs `fix` in a copy of a file against a cluster with another live object: the run, and the file.
@@ -162,11 +150,8 @@ fn what_the_live_object_has_is_not_fixed_in_the_file() {
 #[test]
 fn a_file_that_replaces_the_live_object_is_fixed_as_it_is_sent() {
     let text = file("accepted-live.yaml");
-    let (run, file) = fix_with_live(
-        &text,
-        "--as-if replace --enable-import --write",
-        with_import,
-    );
+    let words = "--as-if replace --enable-import --write";
+    let (run, file) = fix_with_live(&text, words, with_import);
     run.exits(0).notes("1 finding fixed");
     let added = "  featureGates:\n    enableMultiArchBootImageImport: true\n";
     assert_eq!(file.replace(added, ""), text);
@@ -219,24 +204,26 @@ fn a_file_without_a_namespace_is_for_that_of_the_flag() {
 /// These findings have fixes that also change feature gates.
 #[test]
 fn a_wrong_feature_gate_is_corrected_if_that_is_wanted() {
-    for (rule, spec) in [
+    let field = "\n  workloadSources: {enableMultiArchBootImageImport: false}";
+    for (rule, gate, field) in [
         (
             "import-contradiction",
-            "featureGates: [{name: enableMultiArchBootImageImport, state: Enabled}]\n  workloadSources: {enableMultiArchBootImageImport: false}",
+            "enableMultiArchBootImageImport",
+            field,
         ),
         (
             "import-gate-misspelled",
-            "featureGates: [{name: enableMultiArchBootImagesImport, state: Enabled}]",
+            "enableMultiArchBootImagesImport",
+            "",
         ),
     ] {
-        let text = format!("{}spec:\n  {spec}\n", HEAD.replace("v1beta1", "v1"));
+        let spec = format!("spec:\n  featureGates: [{{name: {gate}, state: Enabled}}]{field}\n");
+        let text = HEAD.replace("v1beta1", "v1") + &spec;
         let fix = |flag: &str| run_with(&format!("fix -f - --arch amd64=3 {flag}"), &text);
         fix("").notes(rule);
         let fixed = fix("--unsafe");
-        assert!(
-            !fixed.stdout.is_empty() && !fixed.stderr.contains(rule),
-            "{fixed:?}"
-        );
+        let is_fixed = !fixed.stdout.is_empty() && !fixed.stderr.contains(rule);
+        assert!(is_fixed, "{fixed:?}");
         // A fix that disables the import does not contradict the placement.
         let placed = fix("--unsafe --place-on amd64");
         let is_disabled = placed.stdout.contains("Disabled") && !placed.stderr.contains(rule);
@@ -270,8 +257,8 @@ fn a_diff_is_not_printed_raw() {
 /// Without the tab, `patch` reads the name of the file only up to the blank.
 #[test]
 fn a_blank_in_the_name_of_a_file_does_not_end_it() {
-    let directory = scratch();
-    fs::write(directory.join("my file.yaml"), file("fixable.yaml")).unwrap();
+    let file = written("my file.yaml", file("fixable.yaml"));
+    let directory = Path::new(&file).parent().unwrap();
     let fix = run_in(directory, "fix -f . --arch amd64=3,arm64=2");
     fix.prints(&["--- ./my file.yaml\t\n+++ ./my file.yaml\t\n"]);
 }
@@ -384,10 +371,8 @@ fn a_command_that_would_be_denied_is_not_printed() {
 fn each_object_has_a_line_of_json() {
     let files = "-f undecodable.yaml -f broken.yaml -f fixable.yaml";
     let fix = run(&format!("fix {files} --arch amd64=3,arm64=2 -o json-patch")).exits(2);
-    let lines = fix.stdout.lines();
-    let lines: Vec<Value> = lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines = fix.stdout.lines().map(serde_json::from_str);
+    let lines: Vec<Value> = lines.map(Result::unwrap).collect();
     assert_eq!(lines.len(), 4, "{lines:?}");
     assert_eq!(lines[0]["file"], "broken.yaml");
     assert!(lines[0]["error"].is_string() && lines[0].get("patch").is_none());
@@ -410,11 +395,8 @@ fn fields_that_are_not_sent_stay_in_the_file(#[case] words: &str) {
         "status": {"observedGeneration": 1, "versions": [{"name": "operator", "version": "1.19.0"}]},
     }))]);
     let path = written("hco.json", object.to_string());
-    let live = written(
-        "live.json",
-        format!("{object}\n---\n{}", file("nodes.yaml")),
-    );
-    let words = words.replace("LIVE", &live);
+    let live = format!("{object}\n---\n{}", file("nodes.yaml"));
+    let words = words.replace("LIVE", &written("live.json", live));
     run(&format!("fix -f {path} {words} --write"))
         .exits(0)
         .notes("fixed");

@@ -7,8 +7,10 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::deployed::{policy, with_policies};
-use super::objects::{answer, edited, hyperconverged, list, objects};
-use super::{command, file, run, run_of, run_on, run_with, scratch, snapshot, unread, written};
+use super::objects::{answer, copy, edited, hyperconverged, list, objects};
+use super::{
+    command, file, json_of, run, run_of, run_on, run_with, scratch, snapshot, unread, written,
+};
 use e2e_tests::{ApiServer, recorded};
 
 /// The recorded cluster, with policies that select requests in various ways.
@@ -43,17 +45,13 @@ fn cluster(name: &str) -> Vec<Value> {
 }
 
 #[rstest]
-fn the_verdict_is_that_of_the_cluster(
-    #[values(
-        "no-kubewarden",
-        "no-policy",
-        "of-another-project",
-        "monitor",
-        "namespaces",
-        "namespaced"
-    )]
-    name: &str,
-) {
+#[case("no-kubewarden")]
+#[case("no-policy")]
+#[case("of-another-project")]
+#[case("monitor")]
+#[case("namespaces")]
+#[case("namespaced")]
+fn the_verdict_is_that_of_the_cluster(#[case] name: &str) {
     let server = ApiServer::start(cluster(name));
     let file = snapshot(&server);
     assert!(!fs::read_to_string(&file).unwrap().contains("hunter2"));
@@ -105,11 +103,9 @@ fn must_gather() -> PathBuf {
             }
         } else {
             let namespace = object["metadata"]["namespace"].as_str();
-            let directory = format!("namespaces/{}/group/plural", namespace.unwrap_or("default"));
-            write(
-                &kubevirt.join(directory).join(format!("{number}.yaml")),
-                &object.to_string(),
-            );
+            let namespace = namespace.unwrap_or("default");
+            let path = format!("namespaces/{namespace}/group/plural/{number}.yaml");
+            write(&kubevirt.join(path), &object.to_string());
         }
     }
     let golden = platform.join("namespaces/kubevirt-os-images");
@@ -171,12 +167,14 @@ fn what_is_not_used_of_a_directory_is_said() {
 /// The API server does not accept such an object.
 #[test]
 fn an_object_with_a_field_of_the_wrong_type_is_named() {
-    let (right, wrong) = (
+    let edit = (
         "{spec: {architecture: arm64}}}}",
         "{spec: {architecture: 64}}}}",
     );
-    let objects = file("plan-objects.yaml").replace(right, wrong);
-    let plan = run_with("plan --from - -o json", &objects).json();
+    let plan = json_of(&format!(
+        "plan --from {}",
+        copy("plan-objects.yaml", &[edit], &[])
+    ));
     let unread = unread(&plan);
     let reason = unread[0]["detail"].as_str().unwrap();
     let expected = "default/arm cannot be read: /spec/template/spec/architecture: ";
@@ -205,8 +203,10 @@ fn a_file_that_cannot_be_read_is_a_note() {
     std::os::unix::fs::symlink("nowhere", name).unwrap();
     let check = run(&format!("check --from {}", directory.display())).exits(0);
     let notes = check.notes("::error::.yaml cannot be read").stderr;
-    assert!(!notes.contains('\u{1b}'), "{notes}");
-    assert!(!notes.contains("\n::error::"), "{notes}");
+    assert!(
+        !notes.contains(['\u{1b}']) && !notes.contains("\n::error::"),
+        "{notes}"
+    );
 }
 
 /// Without access to a registry, the command lists the images without reading them.

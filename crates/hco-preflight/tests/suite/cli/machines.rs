@@ -11,16 +11,16 @@ use e2e_tests::ApiServer;
 fn where_the_architecture_comes_from_is_in_the_json() {
     let document = run("check -f machines.yaml --arch amd64=3,arm64=2 -o json").json();
     let machines = document["objects"].as_array().unwrap().iter().skip(1);
-    let machines: Vec<&Value> = machines.map(|object| &object["virtualMachine"]).collect();
-    assert_eq!(
-        json!(machines),
-        json!([
-            {"architecture": "amd64", "reason": "datasource", "dataSource": "images/windows", "nodeSelector": "amd64"},
-            {"architecture": "arm64", "reason": "explicit", "dataSource": null, "nodeSelector": "amd64"},
-            // There is no control-plane node, so KubeVirt's default is the architecture of the workload nodes.
-            {"architecture": "arm64", "reason": "default", "dataSource": null, "nodeSelector": "arm64"},
-        ])
-    );
+    let machines: Value = machines
+        .map(|object| object["virtualMachine"].clone())
+        .collect();
+    let wanted = json!([
+        {"architecture": "amd64", "reason": "datasource", "dataSource": "images/windows", "nodeSelector": "amd64"},
+        {"architecture": "arm64", "reason": "explicit", "dataSource": null, "nodeSelector": "amd64"},
+        // There is no control-plane node, so KubeVirt's default is the architecture of the workload nodes.
+        {"architecture": "arm64", "reason": "default", "dataSource": null, "nodeSelector": "arm64"},
+    ]);
+    assert_eq!(machines, wanted);
 }
 
 /// On nodes of several architectures, a containerDisk is for the architecture of the VM. A `DataVolume` that is not part
@@ -42,16 +42,13 @@ fn an_image_of_unstated_architecture_is_noted() {
     let arm64 = Some("arm64");
     let (unstated, stated) = (data_volume(json!(null)), json!({"architecture": "arm64"}));
     let mixed = "amd64=3,arm64=2";
+    let other = machine(arm64, volume);
     for (objects, nodes, is_noted) in [
         (vec![machine(None, disk.clone())], mixed, true),
         (vec![machine(arm64, disk.clone())], mixed, false),
         (vec![machine(None, disk)], "amd64=3", false),
-        (vec![machine(arm64, volume.clone()), unstated], mixed, true),
-        (
-            vec![machine(arm64, volume), data_volume(stated)],
-            mixed,
-            false,
-        ),
+        (vec![other.clone(), unstated], mixed, true),
+        (vec![other, data_volume(stated)], mixed, false),
     ] {
         let texts: Vec<String> = objects.iter().map(Value::to_string).collect();
         let file = written("machine.yaml", texts.join("\n---\n"));
@@ -156,11 +153,8 @@ fn one_that_stays_as_it_is_in_the_cluster_is_accepted() {
 
 #[test]
 fn what_the_user_may_not_read_is_named() {
-    let sources = refused(
-        "/apis/cdi.kubevirt.io/v1beta1/datasources",
-        403,
-        "not for you",
-    );
+    let path = "/apis/cdi.kubevirt.io/v1beta1/datasources";
+    let sources = refused(path, 403, "not for you");
     let server = ApiServer::start([vec![sources], answers(None)].concat());
     let note = "virtual machines are checked without any DataSource of the cluster: ";
     run_on(&server, "check -f machines.yaml --cluster").notes(note);

@@ -28,27 +28,26 @@ fn sarif_has_findings_errors_and_rules() {
     let rules = document["tool"]["driver"]["rules"].as_array().unwrap();
     assert_eq!(rules.len(), engine::RULES.len() + 1);
     let mut rules = rules.iter();
-    let rule = rules.find(|rule| rule["id"] == "architectures-missing");
-    let page = rule.unwrap()["help"]["markdown"].as_str().unwrap();
+    let rule = rules
+        .find(|rule| rule["id"] == "architectures-missing")
+        .unwrap();
+    let page = rule["help"]["markdown"].as_str().unwrap();
     assert!(page.starts_with("# architectures-missing\n"), "{page}");
-    assert_eq!(rule.unwrap()["defaultConfiguration"]["level"], "error");
+    assert_eq!(rule["defaultConfiguration"]["level"], "error");
     let invocation = &document["invocations"][0];
     assert_eq!(invocation["executionSuccessful"], false);
     let errors = invocation["toolExecutionNotifications"].as_array();
     assert_eq!(errors.unwrap().len(), 3, "{invocation:#}");
-    let results = document["results"].as_array().unwrap();
-    let results: Vec<String> = results
-        .iter()
-        .map(|result| {
-            let place = &result["locations"][0]["physicalLocation"];
-            let (rule, level) = (&result["ruleId"], &result["level"]);
-            format!(
-                "{rule} {level} {} {}",
-                place["artifactLocation"]["uri"], place["region"]["startLine"]
-            )
-            .replace('"', "")
-        })
-        .collect();
+    let results = document["results"].as_array().unwrap().iter();
+    let results = results.map(|result| {
+        let place = &result["locations"][0]["physicalLocation"];
+        let (rule, level) = (&result["ruleId"], &result["level"]);
+        let (file, line) = (
+            &place["artifactLocation"]["uri"],
+            &place["region"]["startLine"],
+        );
+        format!("{rule} {level} {file} {line}").replace('"', "")
+    });
     let wanted = [
         "import-is-preview warning FILES/several.yaml 18",
         "template-duplicated error FILES/several.yaml 40",
@@ -57,19 +56,15 @@ fn sarif_has_findings_errors_and_rules() {
         "object error FILES/undecodable.yaml 1",
         "object error FILES/undecodable.yaml 9",
     ];
-    assert_eq!(
-        results,
-        wanted.map(|row| row.replace("FILES", "crates/hco-preflight/tests/files"))
-    );
+    let wanted = wanted.map(|row| row.replace("FILES", "crates/hco-preflight/tests/files"));
+    assert_eq!(results.collect::<Vec<_>>(), wanted);
 }
 
 /// Standard input is not a file of the repository in which the command runs.
 #[test]
 fn standard_input_is_named_as_it_is() {
-    let run = run_with(
-        "check -f - --nodes nodes.yaml -o gitlab",
-        &file("denied.yaml"),
-    );
+    let words = "check -f - --nodes nodes.yaml -o gitlab";
+    let run = run_with(words, &file("denied.yaml"));
     assert_eq!(run.json()[0]["location"]["path"], "stdin");
 }
 
@@ -92,10 +87,8 @@ fn each_finding_has_its_own_fingerprint(
     }
     let of = |path: &Path| -> Vec<Value> {
         let path = path.display();
-        let run = run(&format!(
-            "check -R -f {path} --nodes nodes.yaml -o {format}"
-        ));
-        let document = run.json();
+        let words = format!("check -R -f {path} --nodes nodes.yaml -o {format}");
+        let document = run(&words).json();
         let all = document.pointer(all).unwrap().as_array().unwrap().iter();
         all.map(|it| it.pointer(fingerprint).unwrap().clone())
             .collect()
@@ -117,9 +110,8 @@ fn notes_and_errors_go_elsewhere() {
         let skipped =
             "skipped 3 documents of other kinds: ConfigMap (1), Deployment (1), without a kind (1)";
         let run = run.prints(&["kubevirt-hyperconverged"]);
-        let printed = run.notes(skipped).notes("broken.yaml:").stdout;
-        assert!(!printed.contains("skipped"), "{printed}");
-        assert!(!printed.contains('\u{1b}'), "{printed}");
+        let run = run.notes(skipped).notes("broken.yaml:");
+        run.lacks(&["skipped", "\u{1b}"]);
     }
 }
 
@@ -128,27 +120,17 @@ pub(super) const FORGED: &str = "\n::stop-commands::x\r\n✔ accepted\u{1b}[2J\u
 
 /// Forges every text, except for fields that identify the object.
 fn forged(mut value: Value) -> Value {
-    const KNOWN: [&str; 6] = [
-        "apiVersion",
-        "kind",
-        "continue",
-        "version",
-        "groupVersion",
-        "module",
-    ];
+    const KNOWN: &str = " apiVersion kind continue version groupVersion module ";
     match &mut value {
         Value::String(text) => text.push_str(FORGED),
-        Value::Array(items) => {
-            for item in items {
-                *item = forged(item.take());
-            }
-        }
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| *item = forged(item.take())),
         Value::Object(fields) => {
-            for (_, field) in fields
-                .iter_mut()
-                .filter(|(key, _)| !KNOWN.contains(&key.as_str()))
-            {
-                *field = forged(field.take());
+            for (key, field) in fields {
+                if !KNOWN.contains(&format!(" {key} ")) {
+                    *field = forged(field.take());
+                }
             }
         }
         _ => {}
@@ -210,10 +192,7 @@ fn strings_of_a_cluster_are_escaped(#[values(200, 403, 500)] status: u16) {
     for answer in &mut answers {
         if status != 200 {
             answer["status"] = json!(status);
-            answer["body"] = json!({
-                "kind": "Status", "apiVersion": "v1", "status": "Failure",
-                "message": "no", "reason": "no", "code": status,
-            });
+            answer["body"] = json!({"kind": "Status", "message": "no", "code": status});
         }
         answer["body"] = forged(answer["body"].take());
     }
@@ -237,8 +216,7 @@ fn objects_cannot_draw_on_the_terminal(
     let from = copy(file, hostile, &[]);
     for format in ["text", "json", "markdown"] {
         let words = format!("{words} --color always --from {from} -o {format}");
-        let Run { stdout, .. } = run(&words).exits(1).prints(&["[2J", "::error::"]);
-        assert!(!stdout.contains("\u{1b}[2J"), "{stdout}");
-        assert!(!stdout.contains("\n::error::"), "{stdout}");
+        let run = run(&words).exits(1).prints(&["[2J", "::error::"]);
+        run.lacks(&["\u{1b}[2J", "\n::error::"]);
     }
 }

@@ -2,12 +2,6 @@
 
 use super::{command, run, run_of, run_with, scratch};
 
-#[test]
-fn settings_can_come_from_the_standard_input() {
-    let run = run_with("settings -", "updates: strict\n");
-    run.prints(&["\nupdates: strict\n"]);
-}
-
 /// Kubewarden ignores `repair` in these policies.
 #[test]
 fn repairs_without_effect_are_noted() {
@@ -16,9 +10,9 @@ fn repairs_without_effect_are_noted() {
         ("true", "monitor", "the mode `monitor`"),
         ("true", "protect", ""),
     ] {
-        let policy = format!(
-            "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nspec:\n  mutating: {mutating}\n  mode: {mode}\n  settings:\n    repair: {{architectures-malformed: normalise}}\n"
-        );
+        let repair = "settings: {repair: {architectures-malformed: normalise}}";
+        let spec = format!("{{mutating: {mutating}, mode: {mode}, {repair}}}");
+        let policy = format!("kind: ClusterAdmissionPolicy\nspec: {spec}\n");
         let settings = run_with("settings -", &policy).exits(0);
         let check = "check -f accepted.yaml --nodes nodes.yaml --settings -";
         run_with(check, &policy).exits(0).notes(wanted);

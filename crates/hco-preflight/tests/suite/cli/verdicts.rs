@@ -9,13 +9,9 @@ fn the_standard_input_is_a_manifest_like_any_other() {
     let words = "check -f - --arch amd64=3,arm64=2";
     let manifest = "kind: HyperConverged\napiVersion: hco.kubevirt.io/v1\n";
     let place = "stdin:1 · hco.kubevirt.io/v1 · checked as a new object";
-    run_with(words, manifest)
-        .exits(1)
-        .shows(&["✘ denied  (without a name)", place]);
-}
-
-#[test]
-fn the_nodes_can_come_from_the_standard_input() {
+    let run = run_with(words, manifest).exits(1);
+    run.shows(&["✘ denied  (without a name)", place]);
+    // So are the nodes.
     run_with("check -f denied.yaml --nodes -", &file("nodes.yaml")).exits(1);
 }
 
@@ -51,10 +47,12 @@ fn colour_is_there_when_it_is_wanted(
 
 #[test]
 fn prose_keeps_to_the_width_and_values_stay_whole() {
-    let words = "check -f denied.yaml --nodes nodes.yaml";
     let mut command = command();
     command.env("COLUMNS", "60");
-    let run = run_of(command, words.split(' '));
+    let run = run_of(
+        command,
+        ["check", "-f", "denied.yaml", "--nodes", "nodes.yaml"],
+    );
     let run = run.shows(&[
         "The import is off, but the workload nodes have 2",
         "denied.yaml:8",
