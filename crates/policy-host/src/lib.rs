@@ -9,15 +9,13 @@
 #![forbid(unsafe_code)]
 
 mod cache;
-mod error;
 mod host_calls;
 mod objects;
 mod policy;
 mod registry;
 
 pub use cache::{cache_directory, private};
-pub use error::HostError;
 pub use host_calls::{HostCalls, failing, handler_error};
 pub use objects::Objects;
-pub use policy::{Options, Policy, SettingsVerdict, Verdict};
+pub use policy::{HostError, Options, Policy, SettingsVerdict, Verdict};
 pub use registry::Registries;

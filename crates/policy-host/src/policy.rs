@@ -16,7 +16,6 @@ use wasmtime_provider::{
 };
 
 use crate::cache;
-use crate::error::HostError;
 use crate::host_calls::{HostCalls, failing};
 
 /// The module of the policy, built by `build.rs` from the sources in this workspace.
@@ -54,6 +53,11 @@ pub struct Policy {
     /// Stops the ticks when it is dropped.
     _ticks: Sender<()>,
 }
+
+/// Why a module did not answer.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct HostError(String);
 
 /// The answer to `validate`.
 ///
@@ -102,7 +106,9 @@ impl Policy {
 
     /// Any policy that uses waPC, as WebAssembly in the binary or the text format.
     pub fn from_bytes(module: &[u8], options: &Options) -> Result<Self, HostError> {
-        let wrong = |error: &dyn std::fmt::Display| HostError::Module(format!("{error:#}"));
+        let wrong = |error: &dyn std::fmt::Display| {
+            HostError(format!("the module cannot be compiled: {error:#}"))
+        };
         let mut config = Config::new();
         // MIRRORS: kubewarden-controller crates/policy-server/src/lib.rs, `PolicyServer::new_from_config`.
         config.wasm_function_references(true);
@@ -151,8 +157,11 @@ impl Policy {
         host: Arc<dyn HostCalls>,
     ) -> Result<T, HostError> {
         let answer = self.call(operation, payload, host)?;
-        let answer = serde_json::from_slice(&answer);
-        answer.map_err(|error| HostError::Answer(operation.to_owned(), error))
+        serde_json::from_slice(&answer).map_err(|error| {
+            HostError(format!(
+                "the module's response to `{operation}` cannot be read: {error}"
+            ))
+        })
     }
 
     /// Calls any operation of the module, in a new instance. `report` takes the payload of [`Policy::validate`], and
@@ -167,31 +176,32 @@ impl Policy {
             wapc_init: TICKS + 1,
             wapc_func: TICKS + 1,
         };
+        let failed = |message: String, what: &str| {
+            HostError(if message.contains(INTERRUPTED) {
+                let deadline = self.deadline;
+                format!("the module was interrupted because it ran for more than {deadline:?}")
+            } else {
+                format!("the module {what}: {message}")
+            })
+        };
+        let not_started = |message| failed(message, "cannot be started");
         let provider = self
             .pre
             .rehydrate(Some(deadlines))
-            .map_err(|error| HostError::Start(error.to_string()))?;
+            .map_err(|error| not_started(error.to_string()))?;
         let dispatch = move |_, binding: &str, namespace: &str, operation: &str, payload: &[u8]| {
             dispatch(&*host, binding, namespace, operation, payload).map_err(Into::into)
         };
-        let guest = WapcHost::new(Box::new(provider), Some(Box::new(dispatch))).map_err(
-            |error| match error.to_string() {
-                text if text.contains(INTERRUPTED) => HostError::Deadline(self.deadline),
-                text => HostError::Start(text),
-            },
-        )?;
+        let guest = WapcHost::new(Box::new(provider), Some(Box::new(dispatch)))
+            .map_err(|error| not_started(error.to_string()))?;
         guest.call(operation, payload).map_err(|error| {
             let message = match error {
                 wapc::errors::Error::GuestCallFailure(message) => message,
                 other => other.to_string(),
             };
-            if message.contains(INTERRUPTED) {
-                HostError::Deadline(self.deadline)
-            } else if message.starts_with(TRAPPED) {
-                HostError::Trap(operation.to_owned(), message)
-            } else {
-                HostError::Guest(operation.to_owned(), message)
-            }
+            let is_trap = message.starts_with(TRAPPED);
+            let what = if is_trap { "trapped" } else { "failed" };
+            failed(message, &format!("{what} in `{operation}`"))
         })
     }
 }
