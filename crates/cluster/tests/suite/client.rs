@@ -58,6 +58,10 @@ fn a_server_that_stays_busy_is_an_error() {
     let end = "is busy: it returned 429 to list nodes: overloaded; try again later";
     assert!(error.to_string().ends_with(end), "{error}");
     assert_eq!(server.asked().len(), 4);
+    // A load balancer whose API server restarts: `check --wait` tries again.
+    let page = json!({"status": 502, "body": "<html>Bad gateway</html>"});
+    let error = error_of(&connection(&answering(NODES, page), "admin"));
+    assert!(error.is_transient(), "{error}");
 }
 
 /// Zero means that there is no limit, as in kubectl.
@@ -162,11 +166,11 @@ fn an_object_is_got_by_version_namespace_and_name() {
         assert_eq!(get(namespace, name), None);
     }
     assert_eq!(server.asked().len(), before, "no path is made of these");
-    let error = cluster.hyperconverged("hco.kubevirt.io/v9", name, name);
-    assert_eq!(
-        error.unwrap_err().to_string(),
-        "the cluster does not serve hco.kubevirt.io/v9; it serves v1, v1beta1"
-    );
+    let error = cluster
+        .hyperconverged("hco.kubevirt.io/v9", name, name)
+        .unwrap_err();
+    let expected = "the cluster does not serve hco.kubevirt.io/v9; it serves v1, v1beta1";
+    assert_eq!(error.to_string(), expected);
 }
 
 /// A proxy can answer like the last two. A list without items must not be read as an empty cluster.
@@ -199,15 +203,6 @@ fn a_server_that_is_not_there_is_reported() {
     let start = format!("the API server https://{address}/ cannot be reached: ");
     assert!(error.starts_with(&start), "{error}");
     assert!(error.contains("onnection refused"), "{error}");
-}
-
-/// A load balancer whose API server restarts: `status --wait` tries again.
-#[test]
-fn an_error_of_a_proxy_is_transient() {
-    let page = json!({"status": 502, "body": "<html>Bad gateway</html>"});
-    let server = answering(NODES, page);
-    let error = error_of(&connection(&server, "admin"));
-    assert!(error.is_transient(), "{error}");
 }
 
 /// A kubeconfig can contain tokens.

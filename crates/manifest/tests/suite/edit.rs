@@ -75,6 +75,12 @@ fn every_row_has_its_result() {
     }
 }
 
+/// Replays the inputs in `fuzz/corpus`.
+#[test]
+fn manifest_yaml() {
+    test_data::replay("manifest_yaml", property::manifest_yaml);
+}
+
 /// The files without aliases and without syntax that the editor does not know.
 static ORDINARY: LazyLock<Vec<(&str, Vec<Object>)>> = LazyLock::new(|| {
     let is_ordinary = |row: &&Row| {

@@ -9,7 +9,6 @@
 
 mod change;
 mod edit;
-mod fuzzed;
 mod objects;
 #[expect(
     clippy::indexing_slicing,

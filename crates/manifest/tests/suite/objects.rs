@@ -110,25 +110,17 @@ fn a_path_has_a_line(#[case] path: &str, #[case] line: usize) {
 }
 
 #[test]
-fn json_has_lines() {
+fn json_and_windows_files_have_lines() {
     let text = "\n{\n\t\"kind\": \"A\",\n\t\"spec\": {\"list\": [\n\t\t1,\n\t\t{\"x\": 2}\n\t]}\n}\n{\"kind\": \"B\"}";
     let objects = read(text);
     let lines = ["", "kind", "spec", "spec.list[0]", "spec.list[1].x"];
     assert_eq!(lines.map(|path| objects[0].line_of(path)), [2, 3, 4, 5, 6]);
     assert_eq!(objects[1].line, 9);
-}
-
-#[test]
-fn yaml_behind_json_has_lines() {
-    let objects = read("{\"kind\": \"A\"}\n---\n\nkind: B\nspec:\n  x: 1\n");
-    assert_eq!((objects[1].line, objects[1].line_of("spec.x")), (4, 6));
-}
-
-#[test]
-fn windows_line_ends_count_once() {
-    let objects = read("\u{feff}kind: A\r\nspec:\r\n  x: 1\r\n---\r\nkind: B\r\n");
-    assert_eq!(objects[0].line_of("spec.x"), 3);
-    assert_eq!(objects[1].line, 5);
+    let yaml_after_json = read("{\"kind\": \"A\"}\n---\n\nkind: B\nspec:\n  x: 1\n");
+    let second = &yaml_after_json[1];
+    assert_eq!((second.line, second.line_of("spec.x")), (4, 6));
+    let windows = read("\u{feff}kind: A\r\nspec:\r\n  x: 1\r\n---\r\nkind: B\r\n");
+    assert_eq!((windows[0].line_of("spec.x"), windows[1].line), (3, 5));
 }
 
 #[test]
@@ -241,16 +233,12 @@ spec: 1
     "{a: 1}\n---\n~: 1\n",
     "line 3, column 1: a field name must be a string; put it in quotes"
 )]
-fn errors_have_their_place(#[case] text: &str, #[case] sentence: &str) {
+#[case::not_text(
+    b"a: 1\nb: \xc3\xa4\xff\n",
+    "line 2, column 5: the text is not valid UTF-8; save the file as UTF-8"
+)]
+fn errors_have_their_place(#[case] text: impl AsRef<[u8]>, #[case] sentence: &str) {
     assert_eq!(refused(text), sentence);
-}
-
-#[test]
-fn the_place_of_invalid_utf_8_is_reported() {
-    assert_eq!(
-        refused(b"a: 1\nb: \xc3\xa4\xff\n"),
-        "line 2, column 5: the text is not valid UTF-8; save the file as UTF-8"
-    );
 }
 
 /// The last document is JSON that is not valid YAML.

@@ -12,7 +12,6 @@ mod cache;
 mod faults;
 mod fuzzed;
 mod metered;
-mod objects;
 mod operations;
 mod registries;
 mod worst;

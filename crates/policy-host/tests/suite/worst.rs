@@ -275,7 +275,7 @@ fn object(fields: &Value) -> Value {
         "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
         "spec": {"featureGates": {"enableMultiArchBootImageImport": true}},
     });
-    merge(&mut object, fields);
+    json_patch::merge(&mut object, fields);
     object
 }
 
@@ -296,25 +296,10 @@ fn updated(old: &Value, new: &Value) -> Value {
     request
 }
 
-fn merge(into: &mut Value, from: &Value) {
-    match (into, from) {
-        (Value::Object(into), Value::Object(from)) => {
-            for (key, value) in from {
-                merge(into.entry(key).or_insert(Value::Null), value);
-            }
-        }
-        (into, from) => *into = from.clone(),
-    }
-}
-
 /// Nodes of two architectures. Each has a name, a host name, and a zone of its own.
 fn nodes() -> Vec<u8> {
     let node = |n: usize| {
-        let architecture = if n.is_multiple_of(2) {
-            "amd64"
-        } else {
-            "arm64"
-        };
+        let architecture = ["amd64", "arm64"][n % 2];
         json!({
             "metadata": {"name": format!("node-{n}"), "labels": {
                 "kubernetes.io/arch": architecture, "node-role.kubernetes.io/worker": "",
