@@ -95,6 +95,9 @@ fn the_policies_of_the_cluster_decide(#[case] policies: &[Value], #[case] lines:
 #[case::warnings_of_monitor(&[policy("a", "monitor", lenient()), policy("b", "protect", ignored())], "check --cluster --fail-on warn", 1, &[ACCEPTED, A_MONITORS, B])]
 #[case::overridden(&[policy("a", "protect", json!({}))], "check --cluster --settings settings.yaml", 1, &["1 problem: 1 boot source has no disk", WARNED])]
 #[case::invalid(&[policy("a", "protect", json!({"level": {}}))], "check --cluster", 2, &["error: the settings of ClusterAdmissionPolicy a are invalid for this version of the module [..]", UNKNOWN_SETTING])]
+#[case::not_evaluated(&[selecting(&json!({"objectSelector": {"matchLabels": {"a": "b"}}, "matchConditions": [{"name": "never", "expression": "false"}]}))], "check --cluster", 1, &["note: ClusterAdmissionPolicy a: not evaluated: objectSelector, matchConditions; the cluster may skip this policy for some requests"])]
+// The other policy is for another namespace.
+#[case::unknown_settings_alone(&[policy("a", "protect", json!({"level": {}})), for_others(&policy("b", "protect", lenient()))], "check --cluster", 2, &[UNKNOWN_SETTING])]
 #[case::fixed(&[policy("a", "protect", ignored()), policy("b", "protect", lenient()), policy("c", "protect", json!({}))], "fix --cluster -o commands", 1, &[A, B, "review needed: in the cluster: [multi-arch-import-disabled] [..]", "note: 1 finding to review: fix manually, or run again with --unsafe"])]
 #[case::nothing_fixed(&[policy("a", "protect", ignored()), policy("b", "monitor", json!({}))], "fix --cluster -o commands", 0, &[A, B_MONITORS, "note: nothing to fix"])]
 fn other_command_lines_use_them_too(
@@ -192,23 +195,6 @@ fn a_policy_that_does_not_apply_does_not_decide(
             "note: ClusterAdmissionPolicy a is ignored: {why}\n"
         ));
     }
-}
-
-#[test]
-fn what_is_not_evaluated_is_named() {
-    let run = check_with(&[selecting(&json!({
-        "objectSelector": {"matchLabels": {"a": "b"}},
-        "matchConditions": [{"name": "never", "expression": "false"}],
-    }))]);
-    let note = "note: ClusterAdmissionPolicy a: not evaluated: objectSelector, matchConditions; the cluster may skip this policy for some requests\n";
-    run.notes(note);
-}
-
-/// The other policy is for another namespace.
-#[test]
-fn a_policy_with_unknown_settings_alone_is_an_error() {
-    let unknown = policy("a", "protect", json!({"level": {}}));
-    check_with(&[unknown, for_others(&policy("b", "protect", lenient()))]).exits(2);
 }
 
 /// If all policies are in monitor mode, every output says that the cluster would not deny the object.

@@ -1,9 +1,9 @@
 //! Tests the commands in README.md and the handbook: commands of hco-preflight are run, and other commands must name
-//! existing files or targets.
+//! existing files or targets. `explain` shows the pages of the rules in a terminal.
 
 use std::path::{Path, PathBuf};
 
-use super::{Run, command, file, isolated, scratch};
+use super::{Run, command, file, isolated, run, run_of, scratch};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -268,4 +268,74 @@ fn the_script_of_the_pipelines_compares_with_the_main_branch() {
     assert_eq!(code, Some(0), "the problems are in HEAD: {text}");
     let (code, text) = check("HEAD^");
     assert_eq!(code, Some(1), "the file is not in HEAD^: {text}");
+}
+
+/// The screenshot in the README, from a real run. `make generate` updates it.
+#[test]
+fn the_picture_in_docs_is_that_of_a_real_run() {
+    let words =
+        "check -f deploy/examples/hyperconverged.yaml --nodes deploy/examples/mixed-nodes.yaml";
+    let mut command = command();
+    command.current_dir(root()).env("COLUMNS", "100");
+    let run = run_of(command, words.split(' ').chain(["--color", "always"]));
+    let shown = format!("$ hco-preflight {words}\n{}", run.stdout);
+    let drawn = anstyle_svg::Term::new()
+        .min_width_px(860)
+        .render_svg(&shown)
+        // Dimmed text must be readable on black.
+        .replace("opacity: 0.4", "opacity: 0.7");
+    let path = root().join("docs/check.svg");
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+        std::fs::write(&path, &drawn).unwrap();
+    }
+    let picture = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        picture == drawn,
+        "docs/check.svg is not what the command shows; draw it with: make generate"
+    );
+}
+
+#[test]
+fn no_page_loses_a_word() {
+    for rule in engine::RULES {
+        let page = file(&format!("../../../engine/src/rules/{}.md", rule.id));
+        let (page, _sources) = page.split_once("\n<!-- ").unwrap();
+        let words = |text: &str| -> Vec<String> {
+            let lines = text.lines().filter(|line| !line.starts_with("```"));
+            lines
+                .flat_map(|line| line.trim_start_matches('#').split_whitespace())
+                .map(str::to_owned)
+                .collect()
+        };
+        let link = format!(
+            "\nOn the web: {}/blob/v{}/crates/engine/src/rules/{}.md\n",
+            env!("CARGO_PKG_REPOSITORY"),
+            env!("CARGO_PKG_VERSION"),
+            rule.id
+        );
+        let shown = run(&format!("explain {}", rule.id)).stdout;
+        let shown = shown.strip_suffix(&link).unwrap();
+        assert_eq!(words(shown), words(page), "{}", rule.id);
+        assert!(!page.contains("\n|"), "a terminal shows no tables");
+    }
+}
+
+#[test]
+fn rules_are_explained_to_programs() {
+    let all = run("explain -o json").json();
+    let all = all.as_array().unwrap();
+    assert_eq!(all.len(), engine::RULES.len());
+    let rule = run("explain architectures-missing -o json").json();
+    assert!(all.contains(&rule));
+    let page = rule["page"].as_str().unwrap();
+    assert!(page.starts_with("# architectures-missing"));
+}
+
+/// A terminal cannot follow a link to another page.
+#[test]
+fn an_alert_is_explained() {
+    let shown = run("explain HCOMultiArchGoldenImagesDisabled").exits(0);
+    let end = "/docs/alerts.md#hcomultiarchgoldenimagesdisabled\n";
+    let shown = shown.prints(&["[Runbook](https://kubevirt.io/", end]);
+    assert!(!shown.stdout.contains(".md)"), "{shown:?}");
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rstest::rstest;
 
-use super::{command, file, files, run, run_in, run_of, scratch};
+use super::{command, file, files, run_in, run_of, scratch};
 
 /// Writes files below a directory.
 fn tree(contents: &[(&str, &str)]) -> PathBuf {
@@ -71,30 +71,6 @@ fn a_file_that_is_named_has_to_be_a_manifest() {
         let check = run_in(&directory, &format!("check -f {path} --arch amd64=1"));
         check.exits(2).notes(error);
     }
-}
-
-/// The command looks for a kustomization next to each file.
-#[cfg(unix)]
-#[test]
-fn a_kustomization_that_is_no_file_is_none() {
-    let directory = tree(&[("hco.yaml", &accepted())]);
-    let link = directory.join("kustomization.yaml");
-    std::os::unix::fs::symlink("/dev/zero", link).unwrap();
-    let check = run_in(&directory, "check -f hco.yaml --arch amd64=1").exits(0);
-    assert_eq!(check.stderr, "");
-}
-
-/// The command would read it until the memory is full.
-#[cfg(unix)]
-#[rstest]
-#[case::nodes("check -f accepted.yaml --nodes /dev/zero")]
-#[case::policy("check -f accepted.yaml --arch amd64=1 --policy /dev/zero")]
-#[case::sources("images -f accepted.yaml --sources-path /dev/zero")]
-fn a_file_without_end_is_an_error(#[case] words: &str) {
-    run(words)
-        .exits(2)
-        .notes("/dev/zero")
-        .notes("it has more than 256 MiB");
 }
 
 #[cfg(unix)]
@@ -396,15 +372,19 @@ fn an_object_inside_another_one_is_an_error() {
     check.notes(note).prints(&["1 object: accepted"]);
 }
 
-/// Reading a pipe would never end.
+/// Reading a pipe would never end. The command looks for a kustomization next to each file.
 #[cfg(unix)]
 #[test]
 fn what_is_not_a_file_is_skipped_in_a_directory() {
     let directory = tree(&[("accepted.yaml", &accepted())]);
+    let link = directory.join("kustomization.yaml");
+    std::os::unix::fs::symlink("/dev/zero", link).unwrap();
+    let check = run_in(&directory, "check -f accepted.yaml --arch amd64=1").exits(0);
+    assert_eq!(check.stderr, "");
     let socket = directory.join("socket.yaml");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     let check = run_in(&directory, "check --arch amd64=1 -f .").exits(0);
-    check.notes("skipped 1 file (not a regular file): ");
+    check.notes("skipped 2 files (not a regular file): ");
 }
 
 /// A workflow would interpret the second line as a command.

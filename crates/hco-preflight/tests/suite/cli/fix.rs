@@ -263,17 +263,6 @@ fn a_blank_in_the_name_of_a_file_does_not_end_it() {
     fix.prints(&["--- ./my file.yaml\t\n+++ ./my file.yaml\t\n"]);
 }
 
-/// If two fixes need the same parent object, the patch adds it once.
-#[test]
-fn a_patch_adds_a_parent_once() {
-    let patch = run("fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe -o json-patch").json();
-    let operations = patch["patch"].as_array().unwrap().iter();
-    let paths: Vec<&Value> = operations.map(|operation| &operation["path"]).collect();
-    let mut distinct = paths.clone();
-    distinct.dedup();
-    assert!(paths.len() > 1 && paths == distinct, "{paths:?}");
-}
-
 /// The module lists 128 findings of a rule. `check` says that there are more, and `fix` fixes all of them.
 #[test]
 fn more_findings_than_are_listed_are_fixed() {
@@ -364,20 +353,6 @@ fn a_command_that_would_be_denied_is_not_printed() {
     assert_eq!(fix.stdout, "");
     let annotation = |value| format!(r#"dict.architectures","value":"{value}"}}"#);
     run(&format!("{words} --unsafe")).prints(&[&annotation("amd64,arm64"), &annotation("amd64")]);
-}
-
-/// A program that reads the patches gets a line for each object.
-#[test]
-fn each_object_has_a_line_of_json() {
-    let files = "-f undecodable.yaml -f broken.yaml -f fixable.yaml";
-    let fix = run(&format!("fix {files} --arch amd64=3,arm64=2 -o json-patch")).exits(2);
-    let lines = fix.stdout.lines().map(serde_json::from_str);
-    let lines: Vec<Value> = lines.map(Result::unwrap).collect();
-    assert_eq!(lines.len(), 4, "{lines:?}");
-    assert_eq!(lines[0]["file"], "broken.yaml");
-    assert!(lines[0]["error"].is_string() && lines[0].get("patch").is_none());
-    assert!(lines[1]["error"].is_string(), "{lines:?}");
-    assert!(lines[3]["patch"].is_array());
 }
 
 /// A file as `kubectl get -o yaml` writes it, with fields that are not sent.

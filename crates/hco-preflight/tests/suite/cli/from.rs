@@ -181,12 +181,15 @@ fn an_object_with_a_field_of_the_wrong_type_is_named() {
     assert!(reason.starts_with(expected), "{reason}");
 }
 
+fn nodes_and_others() -> (Vec<Value>, Vec<Value>) {
+    let objects = objects("status-ready.yaml").into_iter();
+    objects.partition(|object| object["kind"] == "Node")
+}
+
 /// Lists of `kubectl get -o yaml`, one after the other, and of `-o json`.
 #[test]
 fn lists_of_kubectl_are_read_from_a_stream() {
-    let (nodes, others): (Vec<_>, Vec<_>) = objects("status-ready.yaml")
-        .into_iter()
-        .partition(|object| object["kind"] == "Node");
+    let (nodes, others) = nodes_and_others();
     let stream = format!("{}\n---\n{}\n", list(nodes), list(others));
     let streamed = run_with("check -q --from -", &stream);
     let read = run("check -q --from status-ready.yaml");
@@ -243,9 +246,7 @@ fn templates_of_an_object_in_two_versions_are_listed_once() {
 #[test]
 fn a_broken_file_of_a_directory_has_no_objects() {
     let directory = scratch();
-    let (nodes, others): (Vec<_>, Vec<_>) = objects("status-ready.yaml")
-        .into_iter()
-        .partition(|object| object["kind"] == "Node");
+    let (nodes, others) = nodes_and_others();
     let others = json!({"items": others, "kind": "List"}).to_string();
     write(&directory.join("nodes.json"), &list(nodes).to_string());
     let cut = others.strip_suffix(r#""kind":"List"}"#).unwrap();

@@ -50,46 +50,56 @@ fn images_are_printed_with_their_annotation() {
     registry.push_sparse_index("sparse").unwrap();
     registry.push_contradicting_index("contradicting").unwrap();
     registry.push_bootc("bootc").unwrap();
-    let words = "images registry.test:1/containerdisks/fedora:1 docker://registry.test:1/containerdisks/alpine:1 registry.test:1/old:7 registry.test:1/old:8 registry.test:1/sparse:1 registry.test:1/contradicting:1 registry.test:1/bootc:1 NOT/AN/IMAGE";
+    let fedora = format!("docker://{}/containerdisks/fedora:1", registry.host());
+    // A VM's boot disk can come from an image that is not a golden image, here by a DataVolume.
+    let volumes = json!([{"name": "root", "dataVolume": {"name": "root"}}]);
+    let machine = json!({"spec": {"template": {"spec": {"volumes": volumes}}}});
+    let machine = object("VirtualMachine", "shop/web", machine);
+    let source = json!({"spec": {"source": {"registry": {"url": fedora}}}});
+    let volume = object("DataVolume", "shop/root", source);
+    let urls = [
+        &*fedora,
+        &fedora,
+        "docker://NOT AN IMAGE",
+        "oci-archive:///x",
+    ];
+    let text = format!("{}\n---\n{machine}\n---\n{volume}\n", importing(&urls));
+    let directory = scratch();
+    std::fs::write(directory.join("hco.yaml"), text).unwrap();
+    let words = "images docker://registry.test:1/containerdisks/alpine:1 registry.test:1/old:7 registry.test:1/old:8 registry.test:1/sparse:1 registry.test:1/contradicting:1 registry.test:1/bootc:1 NOT/AN/IMAGE -f hco.yaml";
     let annotation = r#"ssp.kubevirt.io/dict.architectures: "amd64""#;
-    shows_at(
-        &registry,
-        &scratch(),
-        words,
-        &[
-            "image                                    amd64  arm64  s390x  arm",
-            "registry.test:1/containerdisks/fedora:1  ✔      ✔      ✔      –",
-            "registry.test:1/containerdisks/alpine:1  ✔      ✔      –      ✔",
-            "registry.test:1/old:7                    ✔      –      –      –",
-            "registry.test:1/old:8                    ?      ?      ?      ?",
-            "registry.test:1/sparse:1                 ✔      ✘      –      –",
-            "registry.test:1/contradicting:1          ✔      ✘      –      –",
-            "registry.test:1/bootc:1                  ✔      –      –      –",
-            r#"ssp.kubevirt.io/dict.architectures: "amd64,arm64,arm""#,
-            annotation,
-            "arm64: listed, but not in the registry: mirror it",
-            annotation,
-            "arm64: listed, but its configuration says `amd64`",
-            annotation,
-            "amd64: a bootc image, which later versions of CDI do not import[..]",
-            "error: `NOT/AN/IMAGE` is not an image such as quay.io/containerdisks/fedora:latest; to specify a file, use -f",
-            "error: registry.test:1/old:8: the registry responds with status 404 [..]",
-        ],
-    )
-    .exits(2);
-    shows_at(
-        &registry,
-        &scratch(),
-        &format!("{words} -o json"),
-        &[
-            r#""ssp.kubevirt.io/dict.architectures": "amd64,arm64,arm""#,
-            r#""error": "the registry responds with status 404 [..]"#,
-            r#""image": "registry.test:1/old:8","#,
-            r#""arm64": "listed, but not in the registry: mirror it""#,
-            r#""arm64": "listed, but its configuration says `amd64`""#,
-            r#""amd64": "a bootc image, which later versions of CDI do not import""#,
-        ],
-    );
+    let lines = [
+        "image                                    amd64  arm64  s390x  arm",
+        "registry.test:1/containerdisks/alpine:1  ✔      ✔      –      ✔",
+        "registry.test:1/old:7                    ✔      –      –      –",
+        "registry.test:1/old:8                    ?      ?      ?      ?",
+        "registry.test:1/sparse:1                 ✔      ✘      –      –",
+        "registry.test:1/contradicting:1          ✔      ✘      –      –",
+        "registry.test:1/bootc:1                  ✔      –      –      –",
+        "registry.test:1/containerdisks/fedora:1  ✔      ✔      ✔      –",
+        r#"ssp.kubevirt.io/dict.architectures: "amd64,arm64,arm""#,
+        annotation,
+        "arm64: listed, but not in the registry: mirror it",
+        annotation,
+        "arm64: listed, but its configuration says `amd64`",
+        annotation,
+        "amd64: a bootc image, which later versions of CDI do not import[..]",
+        "template `template-0` (hco.yaml:5)",
+        "template `template-1` (hco.yaml:5)",
+        r#"ssp.kubevirt.io/dict.architectures: "amd64,arm64,s390x""#,
+        "note: templates without a docker:// URL are not read: `template-3`",
+        "error: `NOT/AN/IMAGE` is not an image such as quay.io/containerdisks/fedora:latest; to specify a file, use -f",
+        "error: hco.yaml:5: template `template-2`: docker://NOT AN IMAGE: the URL is not a valid image reference",
+        "error: registry.test:1/old:8: the registry responds with status 404 [..]",
+    ];
+    shows_at(&registry, &directory, words, &lines).exits(2);
+    let words = format!("{words} -o json");
+    let lines = [
+        r#""ssp.kubevirt.io/dict.architectures": "amd64,arm64,arm""#,
+        r#""error": "the registry responds with status 404 [..]"#,
+        r#""arm64": "listed, but not in the registry: mirror it""#,
+    ];
+    shows_at(&registry, &directory, &words, &lines);
 }
 
 /// CDI imports one digest for all architectures, and the stream is in the cluster.
@@ -110,34 +120,6 @@ fn image_streams_are_noted() {
     );
 }
 
-#[test]
-#[ignore = "needs docker-registry: make e2e-registry"]
-fn the_images_of_templates_are_printed() {
-    let registry = TestRegistry::start(&json!({}));
-    registry.push_oci_index("fedora").unwrap();
-    let url = format!("docker://{}/fedora:1", registry.host());
-    let urls = [&*url, &url, "docker://NOT AN IMAGE", "oci-archive:///x"];
-    // A VM's boot disk can come from an image that is not a golden image, here by a DataVolume.
-    let volumes = json!([{"name": "root", "dataVolume": {"name": "root"}}]);
-    let machine = json!({"spec": {"template": {"spec": {"volumes": volumes}}}});
-    let machine = object("VirtualMachine", "shop/web", machine);
-    let source = json!({"spec": {"source": {"registry": {"url": url}}}});
-    let volume = object("DataVolume", "shop/root", source);
-    let text = format!("{}\n---\n{machine}\n---\n{volume}\n", importing(&urls));
-    let directory = scratch();
-    std::fs::write(directory.join("hyperconverged.yaml"), text).unwrap();
-    let lines = [
-        "registry.test:1/fedora:1  ✔      ✔      ✔",
-        "template `template-0` (hyperconverged.yaml:5)",
-        "template `template-1` (hyperconverged.yaml:5)",
-        r#"ssp.kubevirt.io/dict.architectures: "amd64,arm64,s390x""#,
-        "note: templates without a docker:// URL are not read: `template-3`",
-        "error: hyperconverged.yaml:5: template `template-2`: docker://NOT AN IMAGE: the URL is not a valid image reference",
-    ];
-    let words = "images -f hyperconverged.yaml";
-    shows_at(&registry, &directory, words, &lines).exits(2);
-}
-
 /// A credential helper of docker with this answer.
 fn helper(directory: &Path, name: &str, answer: &str) {
     use std::os::unix::fs::PermissionsExt as _;
@@ -155,11 +137,10 @@ fn credentials_are_those_of_docker_and_podman() {
     images.push_oci_index("private/fedora").unwrap();
     // No credentials are sent by HTTP.
     let (certificate, key) = certificate();
-    let tls =
-        json!({"certificate": written("certificate", &certificate), "key": written("key", &key)});
+    let [file, key] = [&certificate, &key].map(|text| written("certificate", text));
     let mut config = DockerRegistry::with_password(&directory).unwrap();
     config["storage"] = json!({"filesystem": {"rootdirectory": images.data()}});
-    config["http"] = json!({"tls": tls});
+    config["http"] = json!({"tls": {"certificate": file, "key": key}});
     let registry = TestRegistry::start(&config);
     let authority = json!({registry.host(): [{"type": "Data", "data": certificate}]});
     let sources = json!({"source_authorities": authority}).to_string();
@@ -266,11 +247,9 @@ fn the_annotation_is_compared_with_the_image() {
     let single = registry.push_single("amd64-only", Some("1"), "amd64", OCI);
     single.unwrap();
     registry.push_oci_index("all").unwrap();
-    let template = |name: &str| {
-        let url = format!("docker://{}/{name}:1", registry.host());
-        template(name, Some("amd64,arm64"), &url)
-    };
-    let text = manifest(&[template("all"), template("amd64-only")]);
+    let url = |name: &str| format!("docker://{}/{name}:1", registry.host());
+    let templates = ["all", "amd64-only"];
+    let text = manifest(&templates.map(|name| template(name, Some("amd64,arm64"), &url(name))));
     let directory = scratch();
     let file = directory.join("hyperconverged.yaml");
     std::fs::write(&file, &text).unwrap();
@@ -316,9 +295,7 @@ fn strings_of_a_registry_are_escaped(#[values("text", "json")] format: &str) {
         template("c", None, &format!("docker://{forged}")),
     ];
     let file = written("hyperconverged.yaml", manifest(&templates));
-    let words = [
-        "images", "--color", "never", "-o", format, "-f", &file, forged,
-    ];
+    let words = ["images", "-o", format, "-f", &file, forged];
     super::outputs::nothing_is_raw(&run_of(command(), words).exits(2));
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::objects::{CLAIMS, GOLDEN, MACHINES, answer, cluster, objects};
 use super::{command_on, scratch};
 use e2e_tests::ApiServer;
+use e2e_tests::nodes::{architecture, host, node_list};
 
 const MIB: usize = 1 << 20;
 const LIMIT: usize = 150 * MIB;
@@ -14,25 +15,6 @@ const LIMIT: usize = 150 * MIB;
 /// A field that the command does not read.
 fn padding(bytes: usize) -> String {
     "x".repeat(bytes)
-}
-
-fn architecture(number: usize) -> &'static str {
-    ["amd64", "arm64"][usize::from(number.is_multiple_of(4))]
-}
-
-fn node(number: usize) -> Value {
-    let mut labels = json!({
-        "kubernetes.io/arch": architecture(number),
-        "kubernetes.io/hostname": format!("node-{number:05}"),
-        "node-role.kubernetes.io/worker": "",
-    });
-    for feature in 0..60 {
-        labels[format!("feature.node.kubernetes.io/cpu-cpuid.{feature}")] = json!("true");
-    }
-    json!({
-        "metadata": {"name": format!("node-{number:05}"), "labels": labels},
-        "status": {"nodeInfo": {"architecture": architecture(number)}, "images": padding(8000)},
-    })
 }
 
 fn metadata(name: &str, number: usize) -> Value {
@@ -89,22 +71,16 @@ fn instance(number: usize) -> Value {
     json!({
         "metadata": metadata("vm", number),
         "spec": {"architecture": architecture(node), "domain": {"devices": padding(2000)}},
-        "status": {"nodeName": format!("node-{node:05}"), "phase": "Running", "guestOSInfo": padding(2000)},
+        "status": {"nodeName": host(node), "phase": "Running", "guestOSInfo": padding(2000)},
     })
 }
 
-fn claim(number: usize) -> Value {
-    json!({"metadata": metadata("disk", number)})
-}
-
 /// The pages of a list.
-fn pages(path: &str, number: usize, item: fn(usize) -> Value) -> Vec<Value> {
-    let starts = (0..number).step_by(500);
-    let pages = starts.map(|start| {
-        let end = number.min(start + 500);
-        let next = (end < number).then(|| end.to_string());
-        let items: Vec<Value> = (start..end).map(item).collect();
-        let body = json!({"metadata": {"continue": next.unwrap_or_default()}, "items": items});
+fn pages(path: &str, items: &[Value]) -> Vec<Value> {
+    let pages = items.chunks(500).enumerate().map(|(index, page)| {
+        let (start, end) = (500 * index, 500 * (index + 1));
+        let next = Some(end.to_string()).filter(|_| end < items.len());
+        let body = json!({"metadata": {"continue": next.unwrap_or_default()}, "items": page});
         let query = Some(format!("?continue={start}")).filter(|_| start > 0);
         answer(
             &format!("{path}{}", query.unwrap_or_default()),
@@ -118,13 +94,18 @@ fn pages(path: &str, number: usize, item: fn(usize) -> Value) -> Vec<Value> {
 fn server() -> ApiServer {
     let live = objects("status-ready.yaml").into_iter();
     let live: Vec<Value> = live.filter(|it| it["kind"] == "HyperConverged").collect();
+    let nodes: Value = serde_json::from_slice(&node_list(5_000)).unwrap();
+    let all = |item: fn(usize) -> Value| (0..20_000).map(item).collect::<Vec<_>>();
     let instances = "/apis/kubevirt.io/v1/virtualmachineinstances";
     let answers = [
-        pages("/api/v1/nodes", 5_000, node),
-        pages(CLAIMS, 20_000, claim),
-        pages(MACHINES, 20_000, machine),
-        pages(instances, 20_000, instance),
-        pages("/apis/cdi.kubevirt.io/v1beta1/datavolumes", 20_000, volume),
+        pages("/api/v1/nodes", nodes["items"].as_array().unwrap()),
+        pages(
+            CLAIMS,
+            &all(|number| json!({"metadata": metadata("disk", number)})),
+        ),
+        pages(MACHINES, &all(machine)),
+        pages(instances, &all(instance)),
+        pages("/apis/cdi.kubevirt.io/v1beta1/datavolumes", &all(volume)),
         cluster(&live),
     ];
     ApiServer::start(answers.concat())
@@ -159,7 +140,7 @@ fn a_large_cluster_takes_little_memory() {
     let file = scratch().join("snapshot.json").display().to_string();
     for words in [
         "plan --cluster --what-if arm64=-10 -o json",
-        "plan --cluster --what-if arm64=-1250 -o json",
+        "plan --cluster --what-if arm64=-1100 -o json",
         "check --cluster",
         &format!("snapshot --cluster -o {file}"),
         &format!("plan --from {file} --what-if arm64=-10 -o json"),

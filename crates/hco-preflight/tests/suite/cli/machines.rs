@@ -59,13 +59,6 @@ fn an_image_of_unstated_architecture_is_noted() {
     }
 }
 
-/// A person has to decide what to change.
-#[test]
-fn fix_leaves_them_alone() {
-    let note = "skipped 4 documents of other kinds: DataSource (1), VirtualMachine (3)";
-    run("fix -f machines.yaml --arch amd64=3,arm64=2").notes(note);
-}
-
 /// A cluster whose default architecture is amd64, with a DataSource for s390x.
 fn answers(machine: Option<&Value>) -> Vec<Value> {
     let kubevirt =

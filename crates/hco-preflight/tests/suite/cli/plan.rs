@@ -3,6 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
+use super::changes::PLACEMENT;
 use super::objects::{
     GOLDEN, MACHINES, beside, cluster, copy, edited, hyperconverged, instance, list, machine, node,
     object, refused, template,
@@ -47,16 +48,16 @@ fn text_beside(objects: &[Value], changes: &[(&str, &str)]) -> String {
 /// SSP does not create a DataImportCron for a common boot source with an uploaded disk. The disk has the name of the
 /// DataSource or, for the default architecture, the name without the suffix.
 #[rstest]
-#[case(&["fedora-amd64"], "created for the uploaded PersistentVolumeClaim")]
-#[case(&["fedora"], "created for the uploaded PersistentVolumeClaim")]
-#[case(&["fedora-42"], "imported from docker://")]
-#[case(&[], "imported from docker://")]
-fn an_uploaded_image_is_a_disk(#[case] claims: &[&str], #[case] wanted: &str) {
-    let claims = claims.iter().map(|name| format!("{GOLDEN}/{name}"));
-    let claims: Vec<Value> = claims
-        .map(|key| object("PersistentVolumeClaim", &key, json!({})))
-        .collect();
-    let plan = text_beside(&claims, &[("my-image", "fedora")]);
+#[case("fedora-amd64", "created for the uploaded PersistentVolumeClaim")]
+#[case("fedora", "created for the uploaded PersistentVolumeClaim")]
+#[case("fedora-42", "imported from docker://")]
+fn an_uploaded_image_is_a_disk(#[case] claim: &str, #[case] wanted: &str) {
+    let claim = object(
+        "PersistentVolumeClaim",
+        &format!("{GOLDEN}/{claim}"),
+        json!({}),
+    );
+    let plan = text_beside(&[claim], &[("my-image", "fedora")]);
     let row = plan.lines().find(|line| line.contains(" fedora-amd64 "));
     assert!(row.is_some_and(|row| row.contains(wanted)), "{plan}");
 }
@@ -91,16 +92,15 @@ fn a_virtual_machine_gets_the_architecture_of_its_data_source(
     #[case] is_lost: bool,
 ) {
     let arm64 = json!({"template.kubevirt.io/architecture": "arm64"});
-    let labelled = |name: &str, labels: Value, source: Value| {
+    let labelled = |name: &str, labels: Value, kind: &str| {
+        let source = json!({kind: {"name": "arm", "namespace": GOLDEN}});
         let fields = json!({"metadata": {"labels": labels}, "spec": {"source": source}});
         object("DataSource", &format!("{GOLDEN}/{name}"), fields)
     };
-    let disk = json!({"pvc": {"name": "disk", "namespace": GOLDEN}});
-    let pointer = json!({"dataSource": {"name": "arm", "namespace": GOLDEN}});
     let objects = [
-        labelled("arm", arm64, disk.clone()),
-        labelled("other", json!({}), disk),
-        labelled("pointer", json!({}), pointer),
+        labelled("arm", arm64, "pvc"),
+        labelled("other", json!({}), "pvc"),
+        labelled("pointer", json!({}), "dataSource"),
         machine(source, "Running"),
     ];
     // The KubeVirt of HCO 1.16 does not read labels, so the VM gets the default.
@@ -132,9 +132,8 @@ fn a_running_virtual_machine_without_an_architecture_gets_another_one(
     let mut vm = machine("my-image-arm64", "Running");
     vm["spec"]["template"]["spec"] = json!({"architecture": architecture});
     let from = beside(&[vm, instance("default/vm", "node-7", Some("arm64"))]);
-    let plan = text_of(&format!("plan -q --what-if arm64=-1 --from {from}"));
-    assert!(plan.contains(wanted), "{plan}");
-    assert!(!plan.contains("KubeVirt would choose"), "{plan}");
+    let plan = run(&format!("plan -q --what-if arm64=-1 --from {from}")).unfolded();
+    plan.prints(&[wanted]).lacks(&["KubeVirt would choose"]);
 }
 
 /// The placement already excludes its node, so it loses nothing more.
@@ -143,25 +142,22 @@ fn a_virtual_machine_on_an_excluded_node_is_said() {
     let objects = beside(&[instance("default/vm", "node-7", Some("arm64"))]);
     let objects = std::fs::read_to_string(objects).unwrap();
     let gate = "      featureGates: {";
-    let placement =
-        "      workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: amd64}}}\n";
-    let placed = objects.replacen(gate, &format!("{placement}{gate}"), 1);
-    let from = written("objects.yaml", placed);
+    let placed = format!("      {PLACEMENT}\n{gate}");
+    let from = written("objects.yaml", objects.replacen(gate, &placed, 1));
     for command in ["plan", "check"] {
         let document = json_of(&format!("{command} --from {from}"));
-        assert_eq!(
-            effects(&document, "VirtualMachine"),
-            ["vm: already-orphaned"]
-        );
+        let effects = effects(&document, "VirtualMachine");
+        assert_eq!(effects, ["vm: already-orphaned"]);
         // No workload node has its architecture.
         let then = "include the node in the placement again: no workload node is arm64, so once it is shut down, it does not start, or starts on another architecture than that of its disk";
         let detail = rows(&document, "VirtualMachine")[0]["detail"].to_string();
         assert!(detail.contains(then), "{detail}");
     }
-    let text = text_of(&format!("check -q --from {from}"));
     let row =
         "! default/vm: the placement excludes its node node-7: it runs there without virt-handler";
-    assert!(text.contains(row), "{text}");
+    run(&format!("check -q --from {from}"))
+        .unfolded()
+        .prints(&[row]);
 }
 
 /// The disk that the VM waits for may never exist.
@@ -190,11 +186,11 @@ fn a_virtual_machine_that_waits_for_a_disk_is_named() {
         waits("e", ("images", "nowhere"), "Running"),
         waits("f", (GOLDEN, "fedora"), "Provisioning"),
     ]);
-    let text = text_of(&format!("check -q --from {from}"));
     let section = "\nvirtual machines\n  ✘ default/a, default/b: its disk is still to be created from images/nowhere, which does not exist; use another boot source\n  ✘ default/c: its disk is still to be created from images/unready, which is not ready\n  ✘ default/f: its disk is still to be created from kubevirt-os-images/fedora, which is not created yet\n\n";
-    assert!(text.contains(section), "{text}");
-    let status = json_of(&format!("check --from {from}"));
-    let effects = effects(&status, "VirtualMachine");
+    run(&format!("check -q --from {from}"))
+        .unfolded()
+        .prints(&[section]);
+    let effects = effects(&json_of(&format!("check --from {from}")), "VirtualMachine");
     assert!(
         effects.contains(&"c: waits-for-disk".to_owned()),
         "{effects:?}"
@@ -262,9 +258,8 @@ fn a_node_selector_decides_where_a_virtual_machine_starts(
     "default/vm: its nodeSelector requires the node node-2, which the placement excludes: it cannot start\n"
 )]
 fn a_pinned_virtual_machine_can_run_nowhere_else(#[case] objects: &[Value], #[case] wanted: &str) {
-    let from = "workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: amd64}}}";
     let placement = "workloads: {nodePlacement: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [node-1]}]}, {matchFields: [{key: metadata.name, operator: In, values: [node-7]}]}]}}}}}";
-    let plan = text_beside(objects, &[(from, placement)]);
+    let plan = text_beside(objects, &[(PLACEMENT, placement)]);
     assert!(plan.contains(wanted), "{plan}");
     assert_eq!(plan.matches("nodeSelector requires").count(), 1, "{plan}");
 }
@@ -333,18 +328,4 @@ fn a_node_that_cannot_be_read_is_named(#[case] value: &str, #[case] field: &str)
     run(&format!("plan --from {from} --nodes nodes.yaml"))
         .exits(2)
         .notes(&error);
-}
-
-/// A plan for these versions says little, and must not say in green that nothing is lost.
-#[rstest]
-#[case::unknown("4.99", "HCO 4.99 is not known")]
-#[case::older(
-    "1.17",
-    "HCO 1.17 is older than the current 1.18.1, and cannot replace it"
-)]
-fn a_doubtful_version_is_in_the_headline(#[case] version: &str, #[case] doubt: &str) {
-    let words = format!("plan --from plan-cluster.yaml --allow-unread --hco-version {version}");
-    run(&words).exits(2);
-    let headline = json_of(&words)["headline"].to_string();
-    assert!(headline.contains(doubt), "{headline}");
 }

@@ -52,9 +52,9 @@ fn file_of(krate: &str, path: &str) -> String {
 }
 
 fn validate_json(schema: &Value, format: &str) {
-    let validator = jsonschema::validator_for(schema).unwrap();
-    assert!(
-        !validator.is_valid(&json!({})),
+    assert_ne!(
+        mistakes(schema, &json!({})),
+        [""; 0],
         "the schema refuses nothing"
     );
     for (words, run) in outputs(format) {
@@ -80,22 +80,17 @@ pub(super) fn schema_of(command: &str) -> Value {
 }
 
 #[test]
-fn a_status_is_what_the_schema_in_docs_says() {
-    let schema = schema_of("cluster");
-    for from in ["status-cluster.yaml", "plan-objects.yaml"] {
-        let status = json_of(&format!("check --from {from}"));
-        assert_eq!(mistakes(&schema, &status), [""; 0], "{from}");
-    }
-}
-
-#[test]
 fn json_is_what_the_schema_in_docs_says() {
     let schema = schema_of("check");
     validate_json(&schema, "json");
     let policies = ["protect", "monitor"].map(|mode| policy(mode, mode, json!({})));
     let server = ApiServer::start(with_policies(&policies));
     let document = run_on(&server, "check -f accepted.yaml --cluster -o json").json();
-    assert!(jsonschema::is_valid(&schema, &document), "{document:#}");
+    assert_eq!(mistakes(&schema, &document), [""; 0]);
+    for from in ["status-cluster.yaml", "plan-objects.yaml"] {
+        let status = json_of(&format!("check --from {from}"));
+        assert_eq!(mistakes(&schema_of("cluster"), &status), [""; 0], "{from}");
+    }
 }
 
 #[test]
@@ -117,10 +112,8 @@ fn junit_is_valid() {
     let schema = uppsala::parse(&schema).unwrap();
     let validator = uppsala::XsdValidator::from_schema(&schema).unwrap();
     let wrong = uppsala::parse("<testsuites><testsuite/></testsuites>").unwrap();
-    assert!(
-        !validator.validate(&wrong).is_empty(),
-        "the schema refuses nothing"
-    );
+    let errors = validator.validate(&wrong);
+    assert!(!errors.is_empty(), "the schema refuses nothing");
     for (words, run) in outputs("junit") {
         let document = uppsala::parse(&run.stdout).unwrap();
         let errors = validator.validate(&document);

@@ -275,15 +275,6 @@ fn a_golden_image_behind_a_rejected_data_source_is_not_ready() {
     );
 }
 
-#[test]
-fn a_problem_of_the_live_object_is_one_of_the_cluster() {
-    let file = "status-import-off.yaml";
-    let headline = "1 problem: HCOMultiArchGoldenImagesDisabled fires; not read: SSP";
-    run(&format!("check --from {file} -q --allow-unread"))
-        .exits(1)
-        .prints(&[headline, "[multi-arch-import-disabled]"]);
-}
-
 /// virt-controller says why a VM does not start.
 #[test]
 fn vms_that_cannot_start_are_problems() {

@@ -12,9 +12,7 @@ use e2e_tests::{ApiServer, recorded};
 #[case::check_files("check -f accepted.yaml -f denied.yaml --nodes nodes.yaml")]
 #[case::check_cluster("check --from status-cluster.yaml")]
 #[case::plan_loss("plan -f plan.yaml --from plan-objects.yaml")]
-#[case::plan_upgrade("plan --from plan-cluster.yaml --hco-version 4.23")]
 #[case::fix("fix -f fixable.yaml --arch amd64=3,arm64=2")]
-#[case::mistake("chek")]
 fn the_output_is_as_reviewed(#[case] words: &str, #[context] context: Context) {
     reviewed(context.description.unwrap(), words, &run(words));
 }

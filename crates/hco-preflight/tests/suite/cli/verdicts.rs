@@ -92,30 +92,24 @@ fn what_the_api_server_sets_is_not_taken_from_a_file() {
 }
 
 /// The API server drops these fields with a warning at most.
-#[rstest]
-#[case::of_v1beta1(
-    "v1",
-    "spec: {workloads: {}}",
-    "spec.workloads has no effect: it is a field of v1beta1, and the API server drops it; write spec.deployment.nodePlacements.workload"
-)]
-#[case::of_v1(
-    "v1beta1",
-    "spec: {workloadSources: {enableMultiArchBootImageImport: true}}",
-    "write spec.featureGates.enableMultiArchBootImageImport"
-)]
-#[case::beside_spec(
-    "v1beta1",
-    "spec:\nfeatureGates: {enableMultiArchBootImageImport: true}",
-    "featureGates has no effect: it stands beside spec, and the API server drops it; write spec.featureGates"
-)]
-fn fields_that_the_api_server_drops_are_named(
-    #[case] version: &str,
-    #[case] fields: &str,
-    #[case] note: &str,
-) {
-    let text = format!(
-        "apiVersion: hco.kubevirt.io/{version}\nkind: HyperConverged\nmetadata: {{name: kubevirt-hyperconverged}}\n{fields}\n"
-    );
-    let path = written("hco.yaml", text);
-    run(&format!("check -f {path} --arch amd64=3")).notes(note);
+#[test]
+fn fields_that_the_api_server_drops_are_named() {
+    let documents = [
+        ("v1", "spec: {workloads: {}}"),
+        (
+            "v1beta1",
+            "spec: {workloadSources: {enableMultiArchBootImageImport: true}}",
+        ),
+        (
+            "v1beta1",
+            "spec:\nfeatureGates: {enableMultiArchBootImageImport: true}",
+        ),
+    ];
+    let documents = documents.map(|(version, fields)| {
+        format!("apiVersion: hco.kubevirt.io/{version}\nkind: HyperConverged\n{fields}\n")
+    });
+    let run = run_with("check -f - --arch amd64=3", &documents.join("---\n"));
+    let run = run.notes("stdin:1: spec.workloads has no effect: it is a field of v1beta1, and the API server drops it; write spec.deployment.nodePlacements.workload\n");
+    let run = run.notes("write spec.featureGates.enableMultiArchBootImageImport\n");
+    run.notes("featureGates has no effect: it stands beside spec, and the API server drops it; write spec.featureGates\n");
 }
