@@ -4,7 +4,6 @@
     clippy::indexing_slicing,
     clippy::unwrap_used,
     clippy::expect_used,
-    clippy::panic,
     reason = "a test that fails has to stop; what clippy.toml allows in tests does not reach their helpers"
 )]
 

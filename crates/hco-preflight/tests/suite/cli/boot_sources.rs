@@ -202,44 +202,32 @@ fn an_edit_has_its_rows(#[case] template: Value, #[case] edits: Value, #[case] r
 /// DataSource, and does not update it for the new DataImportCron.
 #[rstest]
 #[case::custom(
-    "mine",
-    "All",
-    1,
+    ("mine", "All", 1),
     "~ mine-amd64 its DataImportCron mine-cron-amd64 is replaced by new-cron-amd64; its disk, if it has one, stays in use, and the same image is not imported again",
     (0, 0)
 )]
 #[case::custom_with_another_image(
-    "mine",
-    "All",
-    2,
+    ("mine", "All", 2),
     "! mine-arm64 never updated for new-cron-arm64: it has the label of DataImportCron mine-cron-arm64",
     (2, 2)
 )]
 #[case::of_ssp(
-    "fedora",
-    "All",
-    1,
+    ("fedora", "All", 1),
     "~ fedora-arm64 its DataImportCron fedora-cron-arm64 is replaced by new-cron-arm64; its disk, if it has one, stays in use, and the same image is not imported again",
     (0, 0)
 )]
 #[case::of_ssp_with_another_image(
-    "fedora",
-    "All",
-    2,
+    ("fedora", "All", 2),
     "~ fedora-arm64 its DataImportCron fedora-cron-arm64 is replaced by new-cron-arm64; until the new image is imported, its disk, if it has one, stays in use",
     (0, 2)
 )]
 #[case::deleted(
-    "mine",
-    "None",
-    1,
+    ("mine", "None", 1),
     "! mine-amd64 imported from docker://registry.example.com/mine:1 for amd64; no disk until the import is done",
     (0, 2)
 )]
 fn a_renamed_template_takes_over_its_data_sources_if_it_can(
-    #[case] source: &str,
-    #[case] retention: &str,
-    #[case] tag: u8,
+    #[case] (source, retention, tag): (&str, &str, u8),
     #[case] row: &str,
     #[case] (not_updated, requested): (usize, usize),
 ) {
@@ -562,9 +550,9 @@ fn a_disk_whose_data_volume_stays_is_imported_again() {
 fn a_data_import_cron_that_never_imported_imports_when_it_is_recreated() {
     let template = template("mine", "All");
     let mut objects = made_for_both(&template);
-    objects
-        .iter_mut()
-        .for_each(|object| object["status"] = Value::Null);
+    for object in &mut objects {
+        object["status"] = Value::Null;
+    }
     let after = edited(&template, &json!({"/spec/schedule": "0 1 * * *"}));
     let row = "~ mine-arm64 its DataImportCron mine-cron-arm64 is deleted and created again, because schedule changes; its image is imported, because it was not imported before";
     shows(&changed(&[template], &objects, &[after]), &[row]);

@@ -105,16 +105,6 @@ fn a_read_only_file_stays() {
     assert_eq!(read(&path), file("fixable.yaml"));
 }
 
-/// Existing problems are fixed too: unlike in `check`, the live object is not the old object.
-#[test]
-fn what_the_cluster_has_already_is_fixed() {
-    let server = ApiServer::start(recorded());
-    let diff = run_on(&server, "fix -f live.yaml --cluster --enable-import").exits(1);
-    diff.prints(&["--- live.yaml"]);
-    let commands = run_on(&server, "fix --cluster --enable-import -o commands").exits(1);
-    commands.prints(&["kubectl patch hyperconvergeds."]);
-}
-
 /// Runs `fix` in a copy of a file against a cluster with another live object: the run, and the file.
 fn fix_with_live(text: &str, words: &str, change: impl FnOnce(&mut Value)) -> (Run, String) {
     let server = ApiServer::start(with_live(change));

@@ -1,15 +1,13 @@
-//! `plan`: from files, and on a cluster of recorded answers.
+//! `plan`: VMs, sizes, and nodes.
 
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::changes::PLACEMENT;
 use super::objects::{
-    GOLDEN, MACHINES, beside, cluster, copy, edited, hyperconverged, instance, list, machine, node,
-    object, refused, template,
+    GOLDEN, beside, copy, edited, hyperconverged, instance, list, machine, node, object, template,
 };
-use super::{effects, file, json_of, rows, run, run_on, text_of, unread, written};
-use e2e_tests::ApiServer;
+use super::{effects, file, json_of, rows, run, text_of, written};
 
 /// The page leaves out lines, at `…` or without a mark, and changes none.
 #[test]
@@ -22,16 +20,6 @@ fn the_page_shows_a_plan() {
     for line in excerpt.lines().filter(|line| *line != "…") {
         assert!(lines.any(|it| it == line), "`{line}` is not in:\n{plan}");
     }
-}
-
-#[test]
-fn what_may_not_be_listed_is_named_and_the_rest_is_planned() {
-    let first = vec![refused(MACHINES, 403, "no")];
-    let server = ApiServer::start([first, cluster(&[])].concat());
-    let plan = run_on(&server, "plan --cluster -o json -q").json();
-    let unread = unread(&plan);
-    assert_eq!(unread.len(), 1, "{unread:?}");
-    assert_eq!(unread[0]["kind"], "VirtualMachine");
 }
 
 /// The plan of a file with these objects, in JSON.

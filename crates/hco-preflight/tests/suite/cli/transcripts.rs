@@ -9,7 +9,6 @@ use super::{Run, command, command_on, run, run_of};
 use e2e_tests::{ApiServer, recorded};
 
 #[rstest]
-#[case::check_files("check -f accepted.yaml -f denied.yaml --nodes nodes.yaml")]
 #[case::check_cluster("check --from status-cluster.yaml")]
 #[case::plan_loss("plan -f plan.yaml --from plan-objects.yaml")]
 #[case::fix("fix -f fixable.yaml --arch amd64=3,arm64=2")]
