@@ -163,11 +163,16 @@ pub(crate) fn typed(item: Value, list: &Map<String, Value>) -> Value {
 }
 
 impl Object {
-    /// The line of the field that a finding's path names, or of its nearest existing parent.
+    /// The line of the field that a finding's path names, or of its nearest existing parent. A path that was cut ends at the
+    /// parent.
     ///
     /// A value from an alias or a merge key has the line of the alias or key: there, the user can change it without changing
     /// something else.
     pub fn line_of(&self, path: &str) -> usize {
-        self.place.line_of(path)
+        let (mut place, mut rest) = (&self.place, path);
+        while let Some((next, left)) = place.step(rest) {
+            (place, rest) = (next, left);
+        }
+        place.line
     }
 }

@@ -71,18 +71,9 @@ impl Place {
         self.items.into_iter().chain(elsewhere)
     }
 
-    /// Follows a path as far as its fields exist. Names follow dots; indices, and names with dots, slashes, or brackets,
-    /// are in brackets. The path is ambiguous without the object, so the longest name that exists is used. A path that
-    /// was cut ends at the parent.
-    pub(crate) fn line_of(&self, path: &str) -> usize {
-        let (mut place, mut rest) = (self, path);
-        while let Some((next, left)) = place.step(rest) {
-            (place, rest) = (next, left);
-        }
-        place.line
-    }
-
-    fn step<'p>(&self, path: &'p str) -> Option<(&Self, &'p str)> {
+    /// Follows the first name or index of a path. Names follow dots; indices, and names with dots, slashes, or brackets, are
+    /// in brackets. The path is ambiguous without the object, so the longest name that exists is used.
+    pub(crate) fn step<'p>(&self, path: &'p str) -> Option<(&Self, &'p str)> {
         let index = path.strip_prefix('[').and_then(|path| path.split_once(']'));
         if let Some((index, rest)) = index.filter(|_| !self.items.is_empty()) {
             return Some((self.items.get(index.parse::<usize>().ok()?)?, rest));

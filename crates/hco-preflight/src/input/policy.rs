@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use cluster::field::text;
 use cluster::foreign::Foreign;
 use serde::Serialize;
 use serde_json::Value;
@@ -26,12 +27,11 @@ pub(crate) enum Mode {
 impl Policy {
     /// Reads a policy from an object of this kind.
     pub(crate) fn of(object: &Value, kind: &'static str, namespace: Option<&str>) -> Self {
-        let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
         Self {
             kind,
             namespace: namespace.map(Foreign::from),
-            name: Foreign::from(text("/metadata/name").unwrap_or_default()),
-            mode: match text("/spec/mode") {
+            name: Foreign::from(text(object, "/metadata/name").unwrap_or_default()),
+            mode: match text(object, "/spec/mode") {
                 Some("monitor") => Mode::Monitor,
                 _ => Mode::Protect,
             },

@@ -180,7 +180,7 @@ fn the_answer_of_an_insecure_registry_is_the_error() {
     assert!(error.starts_with(start), "{error}");
     let end = format!("`docker login {host}`");
     assert!(error.ends_with(&end), "{error}");
-    // Nobody listens. The cause is at the end, which the policy shows if the reason is long.
+    // The port is closed. The policy shows the end of a long reason, where the cause is.
     let error = architectures(&registries(), "127.0.0.1:1/a:1").unwrap_err();
     assert!(
         error.starts_with("the registry cannot be reached; check"),

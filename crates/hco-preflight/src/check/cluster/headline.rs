@@ -11,8 +11,8 @@ use crate::rows::{Effect, Row, Severity, stops};
 use crate::terminal::{GREEN, RED, YELLOW};
 
 /// Where the rows of an effect stand in the headline.
-const PARTS: [(&[Effect], &str, &str); 7] = [
-    (&[Effect::Failing], "import", " fails| fail"),
+const PARTS: [(&[Effect], &str, [&str; 2]); 7] = [
+    (&[Effect::Failing], "import", [" fails", " fail"]),
     (
         &[
             Effect::Rejected,
@@ -23,22 +23,22 @@ const PARTS: [(&[Effect], &str, &str); 7] = [
             Effect::SourceNotReady,
         ],
         "boot source",
-        " has no disk| have no disk",
+        [" has no disk", " have no disk"],
     ),
     (
         &[Effect::NotManaged],
         "boot source",
-        " is not updated| are not updated",
+        [" is not updated", " are not updated"],
     ),
     (
         &[Effect::Outdated],
         "boot source",
-        " is imported again| are imported again",
+        [" is imported again", " are imported again"],
     ),
     (
         &[Effect::Unwanted, Effect::SourceUnwanted],
         "boot source",
-        " is still to be deleted| are still to be deleted",
+        [" is still to be deleted", " are still to be deleted"],
     ),
     (
         &[
@@ -47,9 +47,9 @@ const PARTS: [(&[Effect], &str, &str); 7] = [
             Effect::Unschedulable,
         ],
         "VM",
-        " cannot start| cannot start",
+        [" cannot start", " cannot start"],
     ),
-    (&[Effect::Importing], "import", " runs| run"),
+    (&[Effect::Importing], "import", [" runs", " run"]),
 ];
 
 /// The headline, with the style of its first word.
@@ -69,10 +69,9 @@ pub(super) fn of(checked: &Checked) -> (Style, String) {
     if !unhealthy.is_empty() {
         parts.push(format!("see the conditions of {}", unhealthy.join(" and ")));
     }
-    for (effects, what, ends) in PARTS {
+    for (effects, what, [one, several]) in PARTS {
         let objects: BTreeSet<_> = of_effects(rows, effects).map(Row::key).collect();
         let number = objects.len();
-        let (one, several) = ends.split_once('|').unwrap_or((ends, ends));
         let end = if number == 1 { one } else { several };
         if number > 0 {
             parts.push(format!("{}{end}", count(number, what)));

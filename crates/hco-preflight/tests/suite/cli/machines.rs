@@ -17,7 +17,7 @@ fn where_the_architecture_comes_from_is_in_the_json() {
     let wanted = json!([
         {"architecture": "amd64", "reason": "datasource", "dataSource": "images/windows", "nodeSelector": "amd64"},
         {"architecture": "arm64", "reason": "explicit", "dataSource": null, "nodeSelector": "amd64"},
-        // There is no control-plane node, so KubeVirt's default is the architecture of the workload nodes.
+        // Without control-plane nodes, KubeVirt's default is the architecture of the workload nodes.
         {"architecture": "arm64", "reason": "default", "dataSource": null, "nodeSelector": "arm64"},
     ]);
     assert_eq!(machines, wanted);
