@@ -40,7 +40,7 @@ fn with_login(server: &ApiServer, script: &str) -> String {
 }
 
 /// Credentials from a command, as clusters of cloud providers use them. It may ask for a one-time password, and each poll
-/// of a wait connects again.
+/// of a wait connects again. The wait ends when the DataImportCrons exist.
 #[cfg(unix)]
 #[test]
 fn a_command_logs_in_once() {
@@ -55,6 +55,12 @@ fn a_command_logs_in_once() {
     let words = format!("check --cluster --wait 10m --kubeconfig {kubeconfig}");
     run(&words).exits(0);
     assert_eq!(std::fs::read(&log).unwrap().len(), 1);
+    let asked = server.asked();
+    let number = |path: &str| asked.iter().filter(|it| it.contains(path)).count();
+    assert_eq!(
+        [number("dataimportcrons"), number("/apis/policies")],
+        [2, 1]
+    );
     for (script, how) in [
         ("echo secret; exit 3", "ended with exit status: 3"),
         ("echo '{secret: ['", "did not print credentials"),

@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::objects::{
-    CLAIMS, CRONS, answer, cluster, copy, edited, hyperconverged, list, object, objects, refused,
+    CLAIMS, CRONS, cluster, copy, edited, hyperconverged, list, object, objects, refused,
 };
 use super::{images, json_of, rows, run, run_on, snapshot, unread, written};
 use e2e_tests::ApiServer;
@@ -78,19 +78,6 @@ fn a_snapshot_has_what_is_read_and_no_secrets() {
     ]);
 }
 
-#[test]
-fn a_wait_ends_when_everything_is_there() {
-    let mut first = answer(CRONS, 200, list([Value::Null; 0]));
-    first["times"] = json!(1);
-    let server = server(&[first], "status-ready.yaml");
-    let (status, code) = status(&server, "--wait 10m");
-    assert_eq!(code, 0, "{status}");
-    let asked = server.asked();
-    let number = |path: &str| asked.iter().filter(|it| it.contains(path)).count();
-    assert_eq!(number("dataimportcrons"), 2);
-    assert_eq!(number("/apis/policies.kubewarden.io"), 1);
-}
-
 /// For example, the API server restarts.
 #[rstest]
 #[case("/api/v1/nodes")]
@@ -150,13 +137,6 @@ fn without_disks_an_image_that_is_not_imported_is_unknown() {
     assert_eq!(state, "unknown", "{unknown:#}");
     assert_eq!(unread(&unknown)[0]["kind"], "PersistentVolumeClaim");
     assert_eq!(code, 2, "{unknown:#}");
-}
-
-#[test]
-fn a_wait_that_is_over_says_what_is_missing() {
-    let (status, code) = status(&server(&[], "status-cluster.yaml"), "--wait 0");
-    assert_eq!(code, 1);
-    assert_eq!(images(&status)[1]["effect"], "failing");
 }
 
 /// A request could take a minute, and a list five minutes.
