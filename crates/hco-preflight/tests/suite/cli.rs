@@ -119,11 +119,16 @@ impl Run {
         self
     }
 
+    /// Whether the output has a text, in a line as it is or folded at the width.
+    fn has(&self, text: &str) -> bool {
+        self.stdout.contains(text) || e2e_tests::unfolded(&self.stdout).contains(text)
+    }
+
     /// The run, whose output must contain these texts.
     #[track_caller]
     fn prints(self, texts: &[&str]) -> Self {
         for text in texts {
-            assert!(self.stdout.contains(text), "`{text}` is not in {self:?}");
+            assert!(self.has(text), "`{text}` is not in {self:?}");
         }
         self
     }
@@ -132,15 +137,9 @@ impl Run {
     #[track_caller]
     fn lacks(self, texts: &[&str]) -> Self {
         for text in texts {
-            assert!(!self.stdout.contains(text), "`{text}` is in {self:?}");
+            assert!(!self.has(text), "`{text}` is in {self:?}");
         }
         self
-    }
-
-    /// The run of `plan` or `status`, with each folded line on one line.
-    fn unfolded(self) -> Self {
-        let stdout = e2e_tests::unfolded(&self.stdout);
-        Self { stdout, ..self }
     }
 
     /// The first of these lines that the output does not have, in this order. `[..]` stands for the rest of a line.
@@ -228,9 +227,9 @@ fn snapshot(server: &ApiServer) -> String {
 
 /// The text of a plan or a status, with each folded line on one line.
 fn text_of(words: &str) -> String {
-    let run = run(words).unfolded();
+    let run = run(words);
     assert!(run.stdout.len() > 1, "{words}: {run:?}");
-    run.stdout
+    e2e_tests::unfolded(&run.stdout)
 }
 
 /// The JSON of a plan or a status.

@@ -344,11 +344,10 @@ fn a_label_that_the_image_need_not_have_is_said() {
     let template = template("fedora", "None");
     let templates = [edited(&template, &json!({annotation: null}))];
     let [off, on] = [false, true].map(|is_on| hyperconverged(&templates, is_on));
+    let row = "+ fedora-amd64 imported from docker://registry.example.com/fedora:1 for one architecture: that of the image, or for a multi-architecture image, that of the importer's node (amd64, arm64); its label says amd64 in any case";
     shows(
         &planned(&off, &made_of(&templates[0], &[]), Some(&on)),
-        &[
-            "+ fedora-amd64 imported from docker://registry.example.com/fedora:1 for one architecture: that of the image, or for a multi-architecture image, that of the importer's node (amd64, arm64); its label says amd64 in any case",
-        ],
+        &[row],
     );
 }
 

@@ -120,7 +120,7 @@ fn a_running_virtual_machine_without_an_architecture_gets_another_one(
     let mut vm = machine("my-image-arm64", "Running");
     vm["spec"]["template"]["spec"] = json!({"architecture": architecture});
     let from = beside(&[vm, instance("default/vm", "node-7", Some("arm64"))]);
-    let plan = run(&format!("plan -q --what-if arm64=-1 --from {from}")).unfolded();
+    let plan = run(&format!("plan -q --what-if arm64=-1 --from {from}"));
     plan.prints(&[wanted]).lacks(&["KubeVirt would choose"]);
 }
 
@@ -143,9 +143,7 @@ fn a_virtual_machine_on_an_excluded_node_is_said() {
     }
     let row =
         "! default/vm: the placement excludes its node node-7: it runs there without virt-handler";
-    run(&format!("check -q --from {from}"))
-        .unfolded()
-        .prints(&[row]);
+    run(&format!("check -q --from {from}")).prints(&[row]);
 }
 
 /// The disk that the VM waits for may never exist.
@@ -175,9 +173,7 @@ fn a_virtual_machine_that_waits_for_a_disk_is_named() {
         waits("f", (GOLDEN, "fedora"), "Provisioning"),
     ]);
     let section = "\nvirtual machines\n  ✘ default/a, default/b: its disk is still to be created from images/nowhere, which does not exist; use another boot source\n  ✘ default/c: its disk is still to be created from images/unready, which is not ready\n  ✘ default/f: its disk is still to be created from kubevirt-os-images/fedora, which is not created yet\n\n";
-    run(&format!("check -q --from {from}"))
-        .unfolded()
-        .prints(&[section]);
+    run(&format!("check -q --from {from}")).prints(&[section]);
     let effects = effects(&json_of(&format!("check --from {from}")), "VirtualMachine");
     assert!(
         effects.contains(&"c: waits-for-disk".to_owned()),
