@@ -18,7 +18,6 @@ mod schemas;
 mod situations;
 mod status;
 mod transcripts;
-mod usage;
 mod verdicts;
 
 use std::ffi::{OsStr, OsString};

@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use e2e_tests::{
-    DOCKER, Fault, OCI, ScriptedRegistry, SilentServer, TestRegistry, arm64, certificate, response,
+    Fault, ScriptedRegistry, SilentServer, TestRegistry, arm64, certificate, response,
 };
-use engine::{Availability, Image};
+use engine::Image;
 use policy_host::{HostCalls as _, Registries};
 use registry::Sources;
 use rstest::rstest;
@@ -34,52 +34,6 @@ fn architectures(registries: &Registries, name: &str) -> Result<String, String> 
     let contents = contents.map_err(|why| engine::why_unknown(&why))?;
     assert_eq!(contents.unreadable().next(), None);
     Ok(contents.supported.into_iter().collect::<Vec<_>>().join(","))
-}
-
-#[test]
-#[ignore = "needs docker-registry: make e2e-registry"]
-fn every_form_of_an_image_is_read() {
-    let registry = TestRegistry::start(&json!({}));
-    let index = registry.push_oci_index("index").unwrap();
-    registry.push_docker_list("list").unwrap();
-    let single = registry.push_single("single", Some("latest"), "s390x", OCI);
-    let docker = registry.push_single("docker", Some("1"), "arm64", DOCKER);
-    single.and(docker).unwrap();
-    registry.push_nested_index("nested").unwrap();
-    let host = registry.host();
-    let registries = registries();
-    for (name, found) in [
-        ("index:1", "amd64,arm64,s390x"),
-        (&*format!("index@{}", index.digest), "amd64,arm64,s390x"),
-        ("list:1", "amd64,arm,arm64"),
-        // Without a tag, the image is `latest`.
-        ("single", "s390x"),
-        ("docker:1", "arm64"),
-    ] {
-        let read = architectures(&registries, &format!("{host}/{name}"));
-        assert_eq!(read.unwrap(), found, "{name}");
-    }
-    registry.push_sparse_index("sparse").unwrap();
-    registry.push_contradicting_index("contradicting").unwrap();
-    let arm64 = |name: &str| {
-        let image = image(&format!("{host}/{name}:1"));
-        let mut found = registries.contents(BTreeSet::from([image.clone()]), &["amd64"]);
-        let contents = found.remove(&image).unwrap();
-        contents.unwrap().availability.remove("arm64")
-    };
-    assert_eq!(arm64("sparse"), Some(Availability::ListedButMissing));
-    let contradicts = Availability::Contradicts("amd64".to_owned());
-    assert_eq!(arm64("contradicting"), Some(contradicts));
-    // A nested index has no platform.
-    let nested = architectures(&registries, &format!("{host}/nested:1"));
-    assert_eq!(nested.unwrap_err(), "an entry of the index has no platform");
-    for missing in ["index:2", "nowhere:1"] {
-        let error = architectures(&registries, &format!("{host}/{missing}")).unwrap_err();
-        let start = "the registry responds with status 404 (";
-        assert!(error.starts_with(start), "{error}");
-        let end = "): check the repository and the tag";
-        assert!(error.ends_with(end), "{error}");
-    }
 }
 
 #[test]

@@ -27,14 +27,9 @@ pub(super) fn policy(name: &str, mode: &str, settings: Value) -> Value {
     })
 }
 
-/// With these settings, the live object is not denied.
-fn lenient() -> Value {
-    json!({"levels": {"multi-arch-import-disabled": "warn"}})
-}
-
-/// With these settings, the live object has no findings.
-fn ignored() -> Value {
-    json!({"levels": {"multi-arch-import-disabled": "ignore"}})
+/// The live object has a denial by default, a warning with the level `warn`, and no finding with `ignore`.
+fn level(level: &str) -> Value {
+    json!({"levels": {"multi-arch-import-disabled": level}})
 }
 
 fn list(path: &str, policies: &[Value]) -> Value {
@@ -76,15 +71,15 @@ const UNKNOWN_SETTING: &str = "- settings: unknown setting `level`; did you mean
 
 /// The verdict is the strictest of the policies that protect. Without such a policy, a policy in monitor mode decides.
 #[rstest]
-#[case::protect(&[policy("a", "protect", lenient())], &[ACCEPTED, WARNED, A])]
+#[case::protect(&[policy("a", "protect", level("warn"))], &[ACCEPTED, WARNED, A])]
 #[case::monitor(&[policy("a", "monitor", json!({}))], &[DENIED, A_MONITORS])]
-#[case::protect_accepts(&[policy("a", "protect", lenient()), policy("b", "monitor", json!({}))], &[ACCEPTED, WARNED, A, B_MONITORS])]
-#[case::protect_denies(&[policy("a", "protect", json!({})), policy("b", "monitor", lenient())], &[DENIED, A, B_MONITORS])]
-#[case::worst(&[policy("a", "protect", lenient()), policy("b", "protect", json!(null))], &[DENIED, A, B])]
+#[case::protect_accepts(&[policy("a", "protect", level("warn")), policy("b", "monitor", json!({}))], &[ACCEPTED, WARNED, A, B_MONITORS])]
+#[case::protect_denies(&[policy("a", "protect", json!({})), policy("b", "monitor", level("warn"))], &[DENIED, A, B_MONITORS])]
+#[case::worst(&[policy("a", "protect", level("warn")), policy("b", "protect", json!(null))], &[DENIED, A, B])]
 #[case::none(&[], &[DENIED, NO_POLICY])]
 #[case::repair(&[policy("a", "monitor", json!({"repair": {"architectures-malformed": "normalise"}}))], &[DENIED, A_MONITORS, "note: ClusterAdmissionPolicy a: the policy has `repair`, but not `mutating: true`: policy-server rejects the requests that the policy would repair"])]
 // A policy for another version of the module is named with that version. The other policies determine the verdict.
-#[case::one_invalid(&[policy("a", "protect", json!({"level": {}})), policy("b", "protect", lenient())], &[ACCEPTED, WARNED, B, "note: the settings of ClusterAdmissionPolicy a are invalid for this version of the module (the policy uses registry://mirror.test:5000/kubewarden/hco-architecture-guard:v0.1.0@sha256:0123): [..]", UNKNOWN_SETTING])]
+#[case::one_invalid(&[policy("a", "protect", json!({"level": {}})), policy("b", "protect", level("warn"))], &[ACCEPTED, WARNED, B, "note: the settings of ClusterAdmissionPolicy a are invalid for this version of the module (the policy uses registry://mirror.test:5000/kubewarden/hco-architecture-guard:v0.1.0@sha256:0123): [..]", UNKNOWN_SETTING])]
 // A policy of another module does not matter either, whatever its name is.
 #[case::another_module(&[of_another_module()], &[DENIED, NO_POLICY])]
 fn the_policies_of_the_cluster_decide(#[case] policies: &[Value], #[case] lines: &[&str]) {
@@ -92,14 +87,14 @@ fn the_policies_of_the_cluster_decide(#[case] policies: &[Value], #[case] lines:
 }
 
 #[rstest]
-#[case::warnings_of_monitor(&[policy("a", "monitor", lenient()), policy("b", "protect", ignored())], "check --cluster --fail-on warn", 1, &[ACCEPTED, A_MONITORS, B])]
+#[case::warnings_of_monitor(&[policy("a", "monitor", level("warn")), policy("b", "protect", level("ignore"))], "check --cluster --fail-on warn", 1, &[ACCEPTED, A_MONITORS, B])]
 #[case::overridden(&[policy("a", "protect", json!({}))], "check --cluster --settings settings.yaml", 1, &["1 problem: 1 boot source has no disk", WARNED])]
 #[case::invalid(&[policy("a", "protect", json!({"level": {}}))], "check --cluster", 2, &["error: the settings of ClusterAdmissionPolicy a are invalid for this version of the module [..]", UNKNOWN_SETTING])]
 #[case::not_evaluated(&[selecting(&json!({"objectSelector": {"matchLabels": {"a": "b"}}, "matchConditions": [{"name": "never", "expression": "false"}]}))], "check --cluster", 1, &["note: ClusterAdmissionPolicy a: not evaluated: objectSelector, matchConditions; the cluster may skip this policy for some requests"])]
 // The other policy is for another namespace.
-#[case::unknown_settings_alone(&[policy("a", "protect", json!({"level": {}})), for_others(&policy("b", "protect", lenient()))], "check --cluster", 2, &[UNKNOWN_SETTING])]
-#[case::fixed(&[policy("a", "protect", ignored()), policy("b", "protect", lenient()), policy("c", "protect", json!({}))], "fix --cluster -o commands", 1, &[A, B, "review needed: in the cluster: [multi-arch-import-disabled] [..]", "note: 1 finding to review: fix manually, or run again with --unsafe"])]
-#[case::nothing_fixed(&[policy("a", "protect", ignored()), policy("b", "monitor", json!({}))], "fix --cluster -o commands", 0, &[A, B_MONITORS, "note: nothing to fix"])]
+#[case::unknown_settings_alone(&[policy("a", "protect", json!({"level": {}})), for_others(&policy("b", "protect", level("warn")))], "check --cluster", 2, &[UNKNOWN_SETTING])]
+#[case::fixed(&[policy("a", "protect", level("ignore")), policy("b", "protect", level("warn")), policy("c", "protect", json!({}))], "fix --cluster -o commands", 1, &[A, B, "review needed: in the cluster: [multi-arch-import-disabled] [..]", "note: 1 finding to review: fix manually, or run again with --unsafe"])]
+#[case::nothing_fixed(&[policy("a", "protect", level("ignore")), policy("b", "monitor", json!({}))], "fix --cluster -o commands", 0, &[A, B_MONITORS, "note: nothing to fix"])]
 fn other_command_lines_use_them_too(
     #[case] policies: &[Value],
     #[case] words: &str,
@@ -113,7 +108,7 @@ fn other_command_lines_use_them_too(
 fn of_another_module() -> Value {
     let module = json!({"/spec/module": "registry://oci.example.com/pod-privileged:v1"});
     edited(
-        &policy("hco-architecture-guard", "protect", lenient()),
+        &policy("hco-architecture-guard", "protect", level("warn")),
         &module,
     )
 }
@@ -179,7 +174,7 @@ fn a_policy_that_does_not_apply_does_not_decide(
     #[case] words: &str,
     #[case] why: Option<&str>,
 ) {
-    let policies = [selected, policy("b", "protect", ignored())];
+    let policies = [selected, policy("b", "protect", level("ignore"))];
     let server = ApiServer::start(with_policies(&policies));
     let new = copy(
         "denied.yaml",
@@ -260,7 +255,7 @@ fn a_namespace_that_is_no_name_is_not_asked_for() {
 fn a_policy_of_the_namespace_counts() {
     let elsewhere = NAMESPACED.replace("kubevirt-hyperconverged", "elsewhere");
     let lists = [
-        list(NAMESPACED, &[policy("own", "protect", lenient())]),
+        list(NAMESPACED, &[policy("own", "protect", level("warn"))]),
         list(&elsewhere, &[]),
     ];
     let server = ApiServer::start([lists.to_vec(), with_policies(&[])].concat());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::objects::{object, template};
 use e2e_tests::{
-    DockerRegistry, OCI, ScriptedRegistry, TestRegistry, arm64, certificate, response,
+    DOCKER, DockerRegistry, OCI, ScriptedRegistry, TestRegistry, arm64, certificate, response,
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -42,10 +42,13 @@ fn importing(urls: &[&str]) -> String {
 #[ignore = "needs docker-registry: make e2e-registry"]
 fn images_are_printed_with_their_annotation() {
     let registry = TestRegistry::start(&json!({}));
-    registry.push_oci_index("containerdisks/fedora").unwrap();
+    let index = registry.push_oci_index("containerdisks/fedora").unwrap();
     registry.push_docker_list("containerdisks/alpine").unwrap();
-    let single = registry.push_single("old", Some("7"), "amd64", OCI);
-    single.unwrap();
+    let old = registry.push_single("old", Some("7"), "amd64", OCI);
+    let latest = registry.push_single("single", Some("latest"), "s390x", OCI);
+    let docker = registry.push_single("docker", Some("1"), "arm64", DOCKER);
+    old.and(latest).and(docker).unwrap();
+    registry.push_nested_index("nested").unwrap();
     // The contents of an image's index, and the images in the registry.
     registry.push_sparse_index("sparse").unwrap();
     registry.push_contradicting_index("contradicting").unwrap();
@@ -66,7 +69,7 @@ fn images_are_printed_with_their_annotation() {
     let text = format!("{}\n---\n{machine}\n---\n{volume}\n", importing(&urls));
     let directory = scratch();
     std::fs::write(directory.join("hco.yaml"), text).unwrap();
-    let words = "images docker://registry.test:1/containerdisks/alpine:1 registry.test:1/old:7 registry.test:1/old:8 registry.test:1/sparse:1 registry.test:1/contradicting:1 registry.test:1/bootc:1 NOT/AN/IMAGE -f hco.yaml";
+    let words = "images docker://registry.test:1/containerdisks/alpine:1 registry.test:1/old:7 registry.test:1/old:8 registry.test:1/sparse:1 registry.test:1/contradicting:1 registry.test:1/bootc:1 registry.test:1/single registry.test:1/docker:1 registry.test:1/nested:1 NOT/AN/IMAGE -f hco.yaml";
     let annotation = r#"ssp.kubevirt.io/dict.architectures: "amd64""#;
     let lines = [
         "image                                    amd64  arm64  s390x  arm",
@@ -76,6 +79,9 @@ fn images_are_printed_with_their_annotation() {
         "registry.test:1/sparse:1                 ✔      ✘      –      –",
         "registry.test:1/contradicting:1          ✔      ✘      –      –",
         "registry.test:1/bootc:1                  ✔      –      –      –",
+        "registry.test:1/single:latest            –      –      ✔      –",
+        "registry.test:1/docker:1                 –      ✔      –      –",
+        "registry.test:1/nested:1                 ?      ?      ?      ?",
         "registry.test:1/containerdisks/fedora:1  ✔      ✔      ✔      –",
         r#"ssp.kubevirt.io/dict.architectures: "amd64,arm64,arm""#,
         annotation,
@@ -91,13 +97,19 @@ fn images_are_printed_with_their_annotation() {
         "error: `NOT/AN/IMAGE` is not an image such as quay.io/containerdisks/fedora:latest; to specify a file, use -f",
         "error: hco.yaml:5: template `template-2`: docker://NOT AN IMAGE: the URL is not a valid image reference",
         "error: registry.test:1/old:8: the registry responds with status 404 [..]",
+        "error: registry.test:1/nested:1: an entry of the index has no platform",
     ];
     shows_at(&registry, &directory, words, &lines).exits(2);
-    let words = format!("{words} -o json");
+    let digest = format!("registry.test:1/containerdisks/fedora@{}", index.digest);
+    let words = format!("{words} {digest} -o json");
     let lines = [
         r#""ssp.kubevirt.io/dict.architectures": "amd64,arm64,arm""#,
         r#""error": "the registry responds with status 404 [..]"#,
         r#""arm64": "listed, but not in the registry: mirror it""#,
+        r#""amd64","#,
+        r#""arm64","#,
+        r#""s390x""#,
+        &format!(r#""image": "{digest}","#),
     ];
     shows_at(&registry, &directory, &words, &lines);
 }

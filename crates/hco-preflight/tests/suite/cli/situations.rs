@@ -22,14 +22,6 @@ const WRONG_SCHEDULE: &str = r#""managedDataSource": "good", "schedule": "0 */12
 const CONTROL_PLANE: &str = r#""name": "cp-1", "labels": {"#;
 const COMPACT: &str = r#""name": "cp-1", "labels": {"node-role.kubernetes.io/infra": "", "node-role.kubernetes.io/worker": "", "#;
 
-/// The HyperConverged of a cluster, in a file.
-fn own_file(cluster: &str) -> String {
-    let all: Value = yaml_serde::from_str(&std::fs::read_to_string(cluster).unwrap()).unwrap();
-    let mut items = all["items"].as_array().unwrap().iter();
-    let object = items.find(|item| item["kind"] == "HyperConverged").unwrap();
-    written("hco.json", object.to_string())
-}
-
 const ACCEPTED: Answer = Answer("1 object: accepted", 0);
 const NOTHING_CHANGES: Answer = Answer("nothing changes\n", 0);
 const TWO_DISKS: Answer = Answer("no problem: 2 golden images have a disk\n", 0);
@@ -72,7 +64,10 @@ fn all_commands_agree(
 ) {
     let ssp = object("SSP", "kubevirt-hyperconverged/ssp", json!({}));
     let cluster = copy(file, edits, &[ssp]);
-    let file = own_file(&cluster);
+    let all: Value = yaml_serde::from_str(&std::fs::read_to_string(&cluster).unwrap()).unwrap();
+    let mut items = all["items"].as_array().unwrap().iter();
+    let own = items.find(|item| item["kind"] == "HyperConverged").unwrap();
+    let file = written("hco.json", own.to_string());
     let mut wrong = Vec::new();
     for (Answer(first, code), words) in [
         (check, format!("check --from {cluster}")),
