@@ -28,6 +28,7 @@ pub(super) struct BootSources<'c> {
     is_outstanding: bool,
     pub(super) architectures: &'c [Foreign],
     pub(super) all: BTreeMap<Key, BootSource<'c>>,
+    /// The DataImportCrons by name.
     crons: Expected<'c, Cron>,
     crons_before: BTreeMap<Key, CronBefore>,
     claims: BTreeSet<Key>,
@@ -81,7 +82,7 @@ pub(super) struct CronBefore {
 }
 
 impl<'c> BootSources<'c> {
-    /// The boot sources after the change or, for the pending ones, after the changes that are outstanding without it.
+    /// The boot sources after the requested change. With `is_pending`, only the outstanding changes are made.
     pub(super) fn new(situation: &'c Situation, is_pending: bool) -> Self {
         let before = situation.forecast_before.as_ref();
         let (hco, after, changes) = if is_pending {
@@ -375,7 +376,7 @@ impl<'c> BootSources<'c> {
         }
     }
 
-    /// The same, if it is an effect of these changes.
+    /// The same, if the changes cause it.
     pub(super) fn no_longer_updated_because(&self, source: &BootSource<'_>) -> Option<String> {
         let is_outstanding = self.is_outstanding && source.cron_before.is_some();
         let is_shown = source.changes_cron() || is_outstanding;
@@ -521,7 +522,7 @@ impl<'c> BootSource<'c> {
         self.spec?.get("importsToKeep")?.as_u64()
     }
 
-    /// Whether CDI deletes each of its disks after the import.
+    /// Whether CDI deletes each disk after the import.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectOldImports.
     pub(super) fn keeps_none(&self) -> bool {
