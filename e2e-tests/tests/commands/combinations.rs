@@ -368,7 +368,7 @@ fn the_policy_for_virtual_machines_warns(manifests: &[Value], what: &str) {
         Resource::KubeVirts,
         Resource::DataSources,
     ] {
-        let (group, version) = resource.group_version();
+        let (group, _) = resource.group_version();
         let verbs = match resource {
             Resource::DataSources => json!(["get"]),
             _ => json!(["list", "watch"]),

@@ -6,10 +6,9 @@ use super::{command, file, run, run_of, run_with, scratch, written};
 
 #[test]
 fn the_standard_input_is_a_manifest_like_any_other() {
-    let words = "check -f - --arch amd64=3,arm64=2";
     let manifest = "kind: HyperConverged\napiVersion: hco.kubevirt.io/v1\n";
     let place = "stdin:1 · hco.kubevirt.io/v1 · checked as a new object";
-    let run = run_with(words, manifest).exits(1);
+    let run = run_with("check -f - --arch amd64=3,arm64=2", manifest).exits(1);
     run.shows(&["✘ denied  (without a name)", place]);
     // So are the nodes.
     run_with("check -f denied.yaml --nodes -", &file("nodes.yaml")).exits(1);
