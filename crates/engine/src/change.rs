@@ -120,7 +120,7 @@ pub(crate) struct Change<'a> {
     /// The changes in the cluster, if HCO and SSP accept both objects.
     pub(crate) changes: Option<Changes>,
     pub(crate) images: &'a Images,
-    pub(crate) nodes_error: Option<&'a Unreadable>,
+    pub(crate) unreadable_nodes: Option<&'a Unreadable>,
 }
 
 impl<'a> Change<'a> {

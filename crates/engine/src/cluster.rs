@@ -171,7 +171,7 @@ pub(crate) enum Failure {
     List(String),
 }
 
-/// Reads all objects of a kind. Without a permission that the API server clearly denies, the host never answers
+/// Reads all objects of a kind. Asks for the permissions first, because without them the host never answers
 /// (nodes-unreadable.md).
 pub(crate) fn read<T>(
     cluster: &dyn Cluster,

@@ -68,7 +68,7 @@ impl Context {
         self.data_sources.get(&key)?.clone()
     }
 
-    /// Failure KubeVirt will reject a VM whose preference it cannot infer.
+    /// Why KubeVirt will reject a VM whose preference it cannot infer.
     pub(crate) fn inference_error(&self, vm: &VirtualMachine) -> Option<InferenceError> {
         vm.preference_name(&mut { self })
             .err()

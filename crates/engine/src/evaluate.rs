@@ -89,7 +89,7 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
         let losses = existing.map(|existing| &existing.losses);
         detections.extend(known.compare(rule, violations, settings, &doubts, losses));
     }
-    // If no rule that needs the nodes could deny the object, an object without nodes is not denied either.
+    // If no rule that needs the nodes could deny the object, unreadable nodes do not deny it either.
     if node_level != Some(Level::Deny) {
         for detection in &mut detections {
             if detection.rule.is_about_the_policy && detection.outcome == Outcome::Deny {
@@ -266,8 +266,8 @@ fn violations<'f>(
         return Violations::new();
     }
     match check {
-        Check::NodesError(check) => change
-            .nodes_error
+        Check::UnreadableNodes(check) => change
+            .unreadable_nodes
             .filter(|_| node_level.is_some())
             .map(check)
             .unwrap_or_default(),
@@ -303,7 +303,7 @@ fn run<'f>(
         Check::Changes(check) => {
             changes.map(|changes| check(before_configuration, configuration, changes))
         }
-        Check::NodesError(_) => None,
+        Check::UnreadableNodes(_) => None,
     };
     found.unwrap_or_default()
 }
@@ -343,7 +343,7 @@ pub(crate) fn node_level(
             .any(|template| template.enable != Enable::Disabled);
     let is_needed = |rule: &Rule, check: Check| {
         let needs_nodes = match check {
-            Check::Object(_) | Check::Update(_) | Check::NodesError(_) => false,
+            Check::Object(_) | Check::Update(_) | Check::UnreadableNodes(_) => false,
             Check::Images(_) => settings.wants_images(),
             Check::Changes(_) => before.is_some(),
             Check::Nodes(_) | Check::Forecast(_) | Check::NodesUpdate(_) => true,

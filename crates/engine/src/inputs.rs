@@ -52,7 +52,7 @@ impl<'a> Inputs<'a> {
             .chain(before.map(|before| &before.hco.placement))
             .chain(&request.proposed_placements)
             .collect();
-        let status = node_info(after).filter(|_| !counts && !settings.places());
+        let status = node_info(after).filter(|_| !counts && !settings.repairs_by_placement());
         let nodes = (is_needed || counts).then(|| match status {
             Some(info) => Ok(Nodes::from_status(info, &after.hco.placement)),
             None => Nodes::read(host, settings.service_account.as_ref(), &placements),
@@ -88,7 +88,7 @@ impl<'a> Inputs<'a> {
             changes: find_changes(before, &after, self.objects),
             after,
             images: &self.images,
-            nodes_error: self.nodes.as_ref().and_then(|nodes| nodes.as_ref().err()),
+            unreadable_nodes: self.nodes.as_ref().and_then(|nodes| nodes.as_ref().err()),
         }
     }
 

@@ -38,9 +38,9 @@ pub(crate) struct Losses {
     templates: BTreeMap<String, Loss>,
 }
 
-/// The images of an object's templates, and where their imports stop.
+/// How an object's templates are imported, and where their imports stop.
 struct Effects<'a> {
-    images: BTreeMap<&'a str, Imports<'a>>,
+    imports: BTreeMap<&'a str, Imports<'a>>,
     stops: BTreeMap<&'a str, BTreeSet<Stop>>,
 }
 
@@ -48,7 +48,7 @@ impl Losses {
     /// Compares two sides. `accepted` are the same sides as if HCO and SSP rejected nothing.
     pub(crate) fn new(before: &Side<'_>, after: &Side<'_>, accepted: [&Side<'_>; 2]) -> Self {
         let [had, has] = accepted.map(Effects::new);
-        let lost = has.images.keys().filter_map(|name| {
+        let lost = has.imports.keys().filter_map(|name| {
             let loss = template_loss(name, &had, &has, after)?;
             Some(((*name).to_owned(), loss))
         });
@@ -105,7 +105,7 @@ fn template_loss(
         lost.map(|name| (*name).to_owned()).collect()
     };
     let none = BTreeSet::new();
-    let loss = match (had.images.get(name)?, has.images.get(name)?) {
+    let loss = match (had.imports.get(name)?, has.imports.get(name)?) {
         (Imports::Nothing, _) | (Imports::Once, Imports::Once | Imports::For(_)) => None,
         (Imports::Once, Imports::Nothing) => Some(Loss::Image),
         (Imports::For(before), Imports::Once) => Some(lost(before, &none))
@@ -129,21 +129,21 @@ fn template_loss(
 impl<'a> Effects<'a> {
     fn new(side: &'a Side<'a>) -> Self {
         let configuration = &side.configuration;
-        let mut images: BTreeMap<&str, Imports<'_>> = BTreeMap::new();
+        let mut imports: BTreeMap<&str, Imports<'_>> = BTreeMap::new();
         for image in accepted_images(configuration.hco, &configuration.installation.common) {
-            let known = images.remove(image.name).unwrap_or(Imports::Nothing);
-            images.insert(image.name, known.with(images_of(&image, side)));
+            let known = imports.remove(image.name).unwrap_or(Imports::Nothing);
+            imports.insert(image.name, known.with(imports_of(&image, side)));
         }
         let forecast = side.forecast.as_ref();
         let stops = forecast.map(|forecast| forecast.stops());
         Self {
-            images,
+            imports,
             stops: stops.unwrap_or_default(),
         }
     }
 }
 
-fn images_of<'a>(image: &GoldenImage<'a>, side: &'a Side<'a>) -> Imports<'a> {
+fn imports_of<'a>(image: &GoldenImage<'a>, side: &'a Side<'a>) -> Imports<'a> {
     let value = match side.configuration.import {
         Import::Disabled => None,
         Import::Enabled => image.annotation.stated(),
@@ -159,7 +159,7 @@ fn images_of<'a>(image: &GoldenImage<'a>, side: &'a Side<'a>) -> Imports<'a> {
 }
 
 impl Imports<'_> {
-    /// The images of two templates with one name.
+    /// The imports of two templates with one name.
     fn with(self, other: Self) -> Self {
         match (self, other) {
             (Self::For(mut one), Self::For(other)) => {

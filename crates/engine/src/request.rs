@@ -23,8 +23,8 @@ use crate::version::Version;
 /// repaired. Manifests that people write are smaller.
 pub(crate) const MAX_EVALUATED_AGAIN: usize = 128 << 10;
 
-/// How much of the report is requested. Only programs ask for everything, for objects in files. The report then has the
-/// numbers of nodes, which need a list of them.
+/// How much of the report is requested. Only programs ask for everything. The report then has the numbers of nodes, which
+/// need a list of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// The fields that the API server needs.

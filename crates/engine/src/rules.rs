@@ -115,7 +115,7 @@ pub(crate) enum Check {
         ) -> Violations<'f>,
     ),
     /// The reason why the nodes cannot be read.
-    NodesError(for<'f> fn(&'f Unreadable) -> Violations<'f>),
+    UnreadableNodes(for<'f> fn(&'f Unreadable) -> Violations<'f>),
 }
 
 /// Finds the violations of a rule about VirtualMachines.
@@ -135,7 +135,7 @@ macro_rules! check {
     ($rule:ident: Update) => { check!($rule: Update(before, after)) };
     ($rule:ident: NodesUpdate) => { check!($rule: NodesUpdate(before, after)) };
     ($rule:ident: Changes) => { check!($rule: Changes(before, after, changes)) };
-    ($rule:ident: NodesError) => { check!($rule: NodesError(error)) };
+    ($rule:ident: UnreadableNodes) => { check!($rule: UnreadableNodes(nodes)) };
     ($rule:ident: $kind:ident($($argument:ident),*)) => {
         Check::$kind(|$($argument),*| boxed($rule::check($($argument),*)))
     };
@@ -196,7 +196,7 @@ rules! {
         image_unreadable: Images
         no_workload_nodes: NodesUpdate
         cluster_architecture_unknown: Nodes
-        nodes_unreadable: NodesError;
+        nodes_unreadable: UnreadableNodes;
     VirtualMachine:
         vm_placement_contradicts
         vm_architecture_unavailable

@@ -125,7 +125,7 @@ impl Settings {
         Some(repair)
     }
 
-    pub(crate) fn places(&self) -> bool {
+    pub(crate) fn repairs_by_placement(&self) -> bool {
         let mut repairs = self.repairs.iter();
         repairs.any(|(_, repair)| matches!(repair, Repair::PlaceOn(_)))
     }

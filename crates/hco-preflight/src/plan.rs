@@ -99,9 +99,9 @@ impl<'c> Plan<'c> {
             denied: denied(situation, &by_hco),
             is_denied_by_hco: !is_stored,
             no_forecast: situation.outlook.as_ref().err().filter(|_| is_stored),
-            sources: BootSources::new(situation, false),
+            sources: BootSources::after(situation),
             pending: (is_stored && situation.pending.is_some())
-                .then(|| BootSources::new(situation, true)),
+                .then(|| BootSources::pending(situation)),
             facts: Fact::all(situation, reports),
             rows: Vec::new(),
         };

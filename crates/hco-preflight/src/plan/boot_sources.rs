@@ -12,7 +12,7 @@ use operator_models::ssp::bundle;
 use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
-use crate::input::Situation;
+use crate::input::{Hco, Situation};
 use crate::report::{
     Changes, Conclusions as _, Cron, CronChanges, DataSource, Forecast, Retarget, is_in,
 };
@@ -82,15 +82,32 @@ pub(super) struct CronBefore {
 }
 
 impl<'c> BootSources<'c> {
-    /// The boot sources after the requested change. With `is_pending`, only the outstanding changes are made.
-    pub(super) fn new(situation: &'c Situation, is_pending: bool) -> Self {
+    /// The boot sources after the requested change.
+    pub(super) fn after(situation: &'c Situation) -> Self {
+        let (forecast, changes) = (situation.forecast_after(), situation.changes());
+        Self::new(
+            situation,
+            &situation.after,
+            forecast,
+            changes,
+            !situation.is_asked,
+        )
+    }
+
+    /// The boot sources after only the outstanding changes are made.
+    pub(super) fn pending(situation: &'c Situation) -> Self {
+        let (hco, forecast) = (situation.current(), situation.forecast_before.as_ref());
+        Self::new(situation, hco, forecast, situation.pending.as_ref(), true)
+    }
+
+    fn new(
+        situation: &'c Situation,
+        hco: &'c Hco,
+        after: Option<&'c Forecast>,
+        changes: Option<&Changes>,
+        is_outstanding: bool,
+    ) -> Self {
         let before = situation.forecast_before.as_ref();
-        let (hco, after, changes) = if is_pending {
-            (situation.current(), before, situation.pending.as_ref())
-        } else {
-            let (forecast, changes) = (situation.forecast_after(), situation.changes());
-            (&situation.after, forecast, changes)
-        };
         // A rejected object changes nothing.
         let changes = changes.cloned().unwrap_or_else(|| Changes {
             crons: Some(CronChanges::default()),
@@ -142,7 +159,7 @@ impl<'c> BootSources<'c> {
         let (report, claims) = (&hco.report, &situation.world.claims);
         let mut sources = Self {
             situation,
-            is_outstanding: is_pending || !situation.is_asked,
+            is_outstanding,
             architectures: report.workload_architectures.as_deref().unwrap_or_default(),
             all,
             claims: keys(claims.iter().map(|claim| &claim.metadata)),
