@@ -55,7 +55,8 @@ pub struct Report {
     pub no_forecast: Option<NoForecastReport>,
     /// The same for the object before the update.
     pub forecast_before: Option<ForecastReport>,
-    /// The changes in the cluster that the update causes. Only the caller of the engine reads them.
+    /// The changes in the cluster that the update causes. They are not read from JSON, because only callers of the engine
+    /// use them.
     #[serde(skip_deserializing)]
     pub changes: Option<Changes>,
     /// The values that KubeVirt derives for a VirtualMachine; `None` for other objects, or if it was not evaluated.

@@ -118,7 +118,7 @@ impl Run {
         self
     }
 
-    /// Whether the output has a text, in a line as it is or folded at the width.
+    /// Whether the output contains a text, on one line or folded at the width of the terminal.
     fn has(&self, text: &str) -> bool {
         self.stdout.contains(text) || e2e_tests::unfolded(&self.stdout).contains(text)
     }

@@ -444,7 +444,7 @@ const OF_SSP: &str = "operator-sdk/primary-resource-type";
 const LABEL: &str = "/metadata/labels/cdi.kubevirt.io~1dataImportCron";
 
 /// An import is useless while its DataSource is not ready, or is not updated. CDI does not look at a DataImportCron whose
-/// DataSource has another label, and reports nothing of it. SSP sets the label of the DataSources that it creates.
+/// DataSource has another label, and reports nothing about it. SSP sets the label of the DataSources that it creates.
 #[rstest]
 #[case::not_ready(
     json!({"/status": {"conditions": [{"type": "Ready", "status": "False", "message": "PVC not found"}]}}),
