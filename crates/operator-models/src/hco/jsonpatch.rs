@@ -59,7 +59,7 @@ impl SspPatch {
         let mut import = None;
         let mut uncertain = operations.as_ref().map(|_| BTreeSet::new());
         for operation in operations.into_iter().flatten() {
-            let changed = if operation.touched(&[SSP_IMPORT]).is_some() {
+            let changed = if operation.changes(SSP_IMPORT) {
                 import = operation.sets_import();
                 import.map(|_| Vec::new())
             } else {
@@ -150,6 +150,31 @@ impl<'a> AnnotationOperation<'a> {
         pointers.into_iter().flatten().find(is_one)
     }
 
+    /// The pointers to the values that it changes.
+    ///
+    /// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch, which decodes the
+    /// patched JSON into the object that it patched: a field or a key that is removed keeps its value.
+    fn changed_pointers(&self) -> impl Iterator<Item = &str> {
+        let is_item = |pointer: &&str| {
+            let last = pointer.rsplit('/').next();
+            last.is_some_and(|last| last.parse::<usize>().is_ok())
+        };
+        let (path, from) = (self.path.as_deref(), self.from.as_deref());
+        let pointers = match self.op.as_deref() {
+            Some("test") => [None, None],
+            Some("remove") => [path.filter(is_item), None],
+            Some("move") => [path, from.filter(is_item)],
+            _ => [path, None],
+        };
+        pointers.into_iter().flatten()
+    }
+
+    /// Whether it changes a field, a parent, or a child.
+    fn changes(&self, field: &str) -> bool {
+        self.changed_pointers()
+            .any(|pointer| are_related(pointer, field))
+    }
+
     /// The import that it sets; `None` if it does something else with this field, or with a parent.
     fn sets_import(&self) -> Option<bool> {
         let is_field = self.path.as_deref()?.split('/').count() == 3;
@@ -164,17 +189,12 @@ impl<'a> AnnotationOperation<'a> {
     /// The names of the templates that it changes; `None` if it could change any. Keeps `names`, the templates in SSP's
     /// order, up to date.
     fn changed(&self, names: &mut Vec<Cow<'a, str>>) -> Option<Vec<String>> {
-        if !self.is_applicable() || self.touched(&[SSP_CLUSTER]).is_some() {
+        if !self.is_applicable() || self.changes(SSP_CLUSTER) {
             return None;
         }
         let mut changed = Vec::new();
-        if self.touched(&[SSP_TEMPLATES]).is_none() {
-            return Some(changed);
-        }
-        for pointer in [&self.path, &self.from].into_iter().flatten() {
-            if !are_related(pointer, SSP_TEMPLATES) {
-                continue;
-            }
+        let pointers = self.changed_pointers();
+        for pointer in pointers.filter(|pointer| are_related(pointer, SSP_TEMPLATES)) {
             let below: Vec<&str> = pointer.split('/').skip(4).collect();
             let (position, path) = below.split_first()?;
             let index: Option<usize> = position.parse().ok();

@@ -19,19 +19,20 @@ fn effect(operations: &str) -> String {
 fn an_operation_makes_only_the_templates_uncertain_that_it_names() {
     const TABLE: &str = r#"replace /enableMultipleArchitectures true | true:
 replace /EnableMultipleArchitectures false | false:
-remove /enableMultipleArchitectures | :all
+remove /enableMultipleArchitectures | :
 add /enableMultipleArchitectures 1 | :all
 add /templateValidator/replicas 3 | :
 replace /cluster/workloadArchitectures [] | :all
 replace /commonTemplates {} | :all
 test /cluster 1 | :
+remove /cluster | :
 add @/1/metadata/labels/team "x" | :
 add @/1/metadata/labels {} | :b
 add @/1/metadata/labels/template.kubevirt.io~1architecture "arm64" | :b
-remove @/1/metadata/annotations/ssp.kubevirt.io~1dict.architectures | :b
+remove @/1/metadata/annotations/ssp.kubevirt.io~1dict.architectures | :
 replace @/2/spec/schedule "@daily" | :c
 replace @/3/spec/schedule "@daily" | :all
-remove @/-/spec/schedule | :all
+replace @/-/spec/schedule | :all
 replace @ [] | :all
 add @/- {"metadata":{"name":"d"}} | :d
 add @/0 {"metadata":{"name":"d"}};replace @/1/spec {} | :a d
@@ -57,7 +58,22 @@ copy @/0 | :all"#;
         let patch = format!("[{}]", patch.join(","));
         assert_eq!(effect(&patch), expected, "{operations}");
     }
-    for patch in ["{}", r#"[{"op":"add","path":"/metadata/labels"}]"#] {
-        assert_eq!(effect(patch), ":all");
+    for (patch, expected) in [
+        ("{}", ":all"),
+        (r#"[{"op":"add","path":"/metadata/labels"}]"#, ":all"),
+        (
+            r#"[{"op":"copy","from":"/spec/cluster","path":"/spec/x"}]"#,
+            ":",
+        ),
+        (
+            r#"[{"op":"move","from":"/spec/cluster","path":"/spec/x"}]"#,
+            ":",
+        ),
+        (
+            r#"[{"op":"move","from":"/spec/commonTemplates/dataImportCronTemplates/0","path":"/spec/x"}]"#,
+            ":all",
+        ),
+    ] {
+        assert_eq!(effect(patch), expected, "{patch}");
     }
 }
