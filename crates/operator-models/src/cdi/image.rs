@@ -145,14 +145,18 @@ impl Image {
         if supported.is_empty() && default.is_none() {
             return Err(Unknown::NoLinux);
         }
-        let mut is_default_known = default.is_none();
         for architecture in architectures {
             let availability = match index.entry(architecture) {
                 None => Availability::Absent,
                 Some(digest) => match self.read_entry(digest, registry) {
+                    Ok(Single { architecture, .. })
+                        if default == Some(digest) && architecture.is_empty() =>
+                    {
+                        return Err(Unknown::NoPlatform);
+                    }
+                    Err(_) if default == Some(digest) => return Err(Unknown::NoPlatform),
                     Ok(single) => {
-                        if default == Some(digest) && !single.architecture.is_empty() {
-                            is_default_known = true;
+                        if default == Some(digest) {
                             supported.insert(single.architecture.clone());
                         }
                         if single.architecture == *architecture {
@@ -174,10 +178,6 @@ impl Image {
                 _ => drop(supported.remove(architecture)),
             }
             found.insert(architecture.clone(), availability);
-        }
-        // All other architectures use the default entry.
-        if !is_default_known {
-            return Err(Unknown::NoPlatform);
         }
         Ok(Contents {
             supported,

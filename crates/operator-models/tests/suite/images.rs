@@ -102,18 +102,25 @@ fn the_entry_is_the_one_that_cdi_selects() {
 #[test]
 fn an_unreadable_manifest_is_an_error() {
     let schema = "manifests[0].platform must be an object, not a number";
-    let listed = json!({"manifests": [entry("1", "arm64", ""), {"digest": "sha256:00"}]});
     for (manifest, error) in [
         (
             r#"{"manifests": [{"platform": 1}]}"#,
             Unknown::Schema(schema.to_owned()),
         ),
-        (&listed.to_string(), Unknown::NoPlatform),
         ("{}", Unknown::NoLinux),
         (&" ".repeat((1 << 20) + 1), Unknown::TooLarge),
     ] {
         assert_eq!(contents(&Responses(manifest, Ok("")), &[]), Err(error));
     }
+}
+
+/// A list of components is an entry without a platform, and an architecture with an entry of its own does not need it.
+#[test]
+fn an_entry_without_a_platform_is_read_only_if_it_is_needed() {
+    let entries = json!([entry("arm64", "arm64", ""), {"digest": "sha256:00"}]);
+    let index = json!({"manifests": entries}).to_string();
+    let read = contents(&Responses(&index, Ok("arm64")), &["arm64"]).unwrap();
+    assert_eq!(read.supported, ["arm64".to_owned()].into());
 }
 
 /// The digest of an entry is not trusted.
