@@ -74,14 +74,13 @@ pub(crate) fn corrected(
         } else {
             let mistake = Mistake::of(entry);
             is_certain &= !matches!(mistake, Mistake::Typo(_) | Mistake::Unknown);
-            match mistake.meant() {
-                // On clusters with arm64 nodes, users write ARM for arm64.
-                Some("arm") if !workload.contains_key("arm") && workload.contains_key("arm64") => {
-                    is_certain = false;
-                    Some("arm64")
-                }
-                meant => meant,
-            }
+            let meant = mistake.meant();
+            let is_there = meant.is_some_and(|meant| workload.contains_key(meant));
+            let name = meant
+                .filter(|_| is_there)
+                .or(meant.map(supported_by_kubevirt));
+            is_certain &= name == meant;
+            name
         };
         if let Some(name) = name.filter(|name| !name.is_empty())
             && seen.insert(name)
@@ -112,7 +111,6 @@ pub(crate) enum Mistake {
     Unknown,
 }
 
-/// Whether Go knows this name.
 pub fn is_architecture(name: &str) -> bool {
     KNOWN.binary_search(&name).is_ok()
 }
@@ -170,6 +168,16 @@ impl Mistake {
             }
             Self::Unknown => None,
         }
+    }
+}
+
+/// KubeVirt supports no 32-bit architecture: users who write ARM mean arm64.
+pub(crate) fn supported_by_kubevirt(name: &'static str) -> &'static str {
+    match name {
+        "386" => "amd64",
+        "arm" => "arm64",
+        "s390" => "s390x",
+        other => other,
     }
 }
 

@@ -1,5 +1,5 @@
 use super::prelude::*;
-use crate::architecture::{Mistake, is_architecture};
+use crate::architecture::{Mistake, is_architecture, supported_by_kubevirt};
 
 pub(crate) static RULE: Rule =
     Rule::about_object("no-workload-nodes", Level::Warn).only(Condition::WorkloadsMatter);
@@ -39,9 +39,9 @@ fn describe<'f>(configuration: &Configuration<'_>) -> Description<'f> {
         )
     };
     let corrected = placement.architectures().find_map(|name| {
-        let meant = Mistake::of(name).meant()?;
+        let meant = supported_by_kubevirt(Mistake::of(name).meant()?);
         (!is_architecture(name)).then(|| Proposal::advice(format!(
-            "use {meant} instead of {} in the placement: nodes have the label kubernetes.io/arch={meant}",
+            "use {meant} instead of {} in the placement: the label kubernetes.io/arch has the value {meant}",
             quote(name)
         )))
     });
