@@ -99,17 +99,26 @@ fn violation<'f>(
                     "The image of template {template} is not imported: {other} uses the same DataSource {}.",
                     quote(name)
                 ),
-                "use another managedDataSource; names with the suffix of an architecture must differ, too",
+                match loser.index {
+                    Some(_) => {
+                        "use another managedDataSource; names with the suffix of an architecture must differ, too"
+                    }
+                    None => {
+                        "use another managedDataSource; to replace the image of a common template, use its name"
+                    }
+                },
             ),
         };
+        // Users cannot correct a template that HCO adds.
+        let index = loser.index.or_else(|| winner?.index);
         Description {
-            path: configuration.path_of_index(loser.index, &field),
+            path: configuration.path_of_index(index, &field),
             fact,
             fixes: vec![Proposal::advice(advice)],
         }
     };
     Violation {
-        is_doubtful: loser.index.is_none() || winner.is_some_and(is_unlisted),
+        is_doubtful: is_unlisted(loser) || winner.is_some_and(is_unlisted),
         ..Violation::of(loser.name, describe)
     }
 }
