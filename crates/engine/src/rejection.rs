@@ -103,16 +103,17 @@ pub(crate) fn reason(rejection: &Rejection) -> String {
     }
 }
 
-/// How to correct the field.
 pub(crate) fn advice(rejection: &Rejection) -> &'static str {
     match rejection {
         Rejection::StorageDuplicate => "remove storage or pvc",
-        Rejection::StorageMissing
-        | Rejection::SizeNotPositive
+        Rejection::StorageMissing => {
+            "set the size of the disk, for example storage: {resources: {requests: {storage: 30Gi}}}"
+        }
+        Rejection::SizeNotPositive
         | Rejection::SizeTooSmall
         | Rejection::SizeInvalid
         | Rejection::SizeMissing => {
-            "set the size of the disk, for example storage: {resources: {requests: {storage: 30Gi}}}"
+            "set the size of the disk in resources, for example {requests: {storage: 30Gi}}"
         }
         Rejection::AccessModeMissing
         | Rejection::AccessModesMultiple
@@ -141,7 +142,6 @@ pub(crate) fn advice(rejection: &Rejection) -> &'static str {
     }
 }
 
-/// Why the API server rejects a DataSource.
 pub(crate) fn data_source_reason(rejection: data_source::Rejection) -> &'static str {
     match rejection {
         data_source::Rejection::NameMissing => "managedDataSource is missing",

@@ -9,7 +9,7 @@ use kube_objects::name::is_dns1123_subdomain;
 use kube_objects::text::quote;
 use operator_models::hco::architectures::{Architectures, Coverage};
 use operator_models::hco::golden_image::GoldenImage;
-use operator_models::hco::template::{ARCHITECTURES, ENABLE, Template};
+use operator_models::hco::template::{ARCHITECTURES, ENABLE, Source, Template};
 use operator_models::kubevirt::preference::only_architecture;
 use serde_json::{Value, json};
 
@@ -132,6 +132,12 @@ impl<'f> Fixes<'_, 'f> {
             .map(String::as_str)
             .filter(|name| is_architecture(name))
             .partition(|name| workload.contains_key(*name));
+        let preference = template.default_preference.as_deref();
+        let only = preference.and_then(only_architecture);
+        let (of_nodes, others) = match only.filter(|only| of_nodes.contains(only)) {
+            Some(only) => (vec![only], Vec::new()),
+            None => (of_nodes, others),
+        };
         if of_nodes.is_empty() && (others.is_empty() || !workload.is_empty()) {
             return Some(ImageAgreement::Unusable);
         }
@@ -159,7 +165,19 @@ impl<'f> Fixes<'_, 'f> {
             .ok()
     }
 
+    /// The advice for a template with one disk, if the value has several workload architectures.
+    fn of_one_disk(&self, template: &Template<'f>, value: &str) -> Option<Fix> {
+        let supported = Architectures(value).supported(self.workload());
+        let is_wrong = matches!(template.source, Source::Other) && supported.len() > 1;
+        is_wrong.then(|| {
+            Fix::advice("list only the architecture of the disk in the architectures annotation")
+        })
+    }
+
     fn set_corrected(&self, template: &Template<'f>, correction: Correction) -> Fix {
+        if let Some(fix) = self.of_one_disk(template, &correction.value) {
+            return fix;
+        }
         let summary = if correction.is_certain {
             "correct the annotation"
         } else {
@@ -200,8 +218,12 @@ impl<'f> Fixes<'_, 'f> {
             return self.annotate(summary, template, ARCHITECTURES, only);
         }
         let names: Vec<&str> = self.workload().keys().map(String::as_str).collect();
-        let summary = format!("{summary}, and keep only the architectures that the image supports");
-        self.annotate(summary, template, ARCHITECTURES, names.join(","))
+        let value = names.join(",");
+        self.of_one_disk(template, &value).unwrap_or_else(|| {
+            let summary =
+                format!("{summary}, and keep only the architectures that the image supports");
+            self.annotate(summary, template, ARCHITECTURES, value)
+        })
     }
 
     /// Recommend another image or placement, because none of these nodes can run this image.

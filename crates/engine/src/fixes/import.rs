@@ -88,11 +88,15 @@ impl<'a> Fixes<'_, 'a> {
         }
     }
 
-    /// The templates without the annotation, for users.
     fn without_annotation(&self) -> String {
         const SHOWN: usize = 3;
         let images = self.configuration().golden_images.iter();
-        let without = images.filter(|image| matches!(image.annotation, Annotation::Spec(None)));
+        let without = images.filter(|image| {
+            let (Annotation::Spec(value) | Annotation::Unknown(value)) = image.annotation else {
+                return false;
+            };
+            value.is_none_or(str::is_empty)
+        });
         let names = without.filter_map(|image| Some(text::quote(&image.template?.name)));
         text::list(&names.collect::<Vec<_>>(), SHOWN)
     }

@@ -1,3 +1,4 @@
+use operator_models::hco::template::Source;
 use operator_models::kubevirt::preference::only_architecture;
 
 use super::prelude::*;
@@ -42,6 +43,11 @@ fn fixes<'f>(template: &'f Template<'f>) -> Vec<Proposal<'f>> {
         return vec![Proposal::advice(format!(
             "leave it, because the default preference {preference} is for {only} only"
         ))];
+    }
+    if matches!(template.source, Source::Other) {
+        return vec![Proposal::advice(
+            "leave it, if the disk is for the listed architecture",
+        )];
     }
     vec![
         Proposal::AddMissing(template),

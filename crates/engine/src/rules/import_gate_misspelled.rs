@@ -57,8 +57,8 @@ fn describe<'f>(
     let is_editable = gate.has_plain_key && !is_listed;
     let patch = is_editable.then(|| PatchOperation::replace(&path, GATE));
     // Correcting the name can change the import, unless this version ignores the letter case.
-    let is_complete =
-        typos == 0 && version.number.ignores_case_of_gates() && is_alone && is_editable;
+    let ignores_case = version.is_known && version.number.ignores_case_of_gates();
+    let is_complete = typos == 0 && ignores_case && is_alone && is_editable;
     let fix = Fix::edits(format!("use the name {GATE}"), Vec::from_iter(patch));
     Description {
         path,
