@@ -19,7 +19,6 @@ use crate::proposal::Proposal;
 /// A VirtualMachine, and the values that KubeVirt derives for it.
 pub(crate) struct Machine<'a> {
     pub(crate) vm: &'a VirtualMachine,
-    /// The object as it was sent.
     object: Json<'a>,
     pub(crate) context: &'a Context,
     /// The architecture that KubeVirt chooses; empty if it is unknown.
@@ -72,9 +71,18 @@ impl<'a> Machine<'a> {
 
     /// Whether the VM can start if its architecture changes to this one, as far as that is known.
     pub(crate) fn can_start_as(&self, architecture: &str) -> bool {
+        let required = self
+            .preference
+            .as_ref()
+            .and_then(|(_, preference)| preference.required.as_deref());
         is_known(architecture)
+            && required.is_none_or(|required| required == architecture)
+            && self
+                .accepted()
+                .is_none_or(|names| names.contains(architecture))
             && self.is_available(architecture) != Some(false)
             && self.boots_on(architecture)
+            && !self.vm.affinity.affinity_excludes(architecture)
     }
 
     /// Whether a workload node can run VMs of an architecture, natively or by emulation.

@@ -165,7 +165,7 @@ fn denials(report: &Report) -> impl Iterator<Item = (&str, Option<&str>)> {
 }
 
 /// Applies patches one after the other, with a library that is independent of the engine.
-fn apply(object: &Value, patch: &[PatchOperation]) -> Result<Value, String> {
+pub fn apply(object: &Value, patch: &[PatchOperation]) -> Result<Value, String> {
     let mut edited = object.clone();
     for operation in patch {
         let value = json!(operation.value);

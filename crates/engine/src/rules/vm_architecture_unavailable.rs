@@ -3,7 +3,6 @@ use super::prelude::*;
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-architecture-unavailable", Level::Warn);
 
-/// Why the VM cannot start.
 enum Unavailable<'f> {
     Unsupported,
     /// KubeVirt rejects it, because virt-api runs on nodes of these architectures.
@@ -14,7 +13,6 @@ enum Unavailable<'f> {
     Emulated(&'f BTreeSet<String>),
 }
 
-/// The VM cannot start, because of its architecture.
 pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f>> {
     let architecture = machine.architecture.as_str();
     if architecture.is_empty() {
@@ -75,10 +73,6 @@ fn describe<'f>(machine: &Machine<'_>, why: &Unavailable<'_>) -> Description<'f>
             "add a workload node with the VM's architecture",
         ),
     };
-    let is_accepted = |other: &str| {
-        let accepted = machine.accepted();
-        accepted.is_none_or(|names| names.contains(other))
-    };
     Description {
         path: Machine::path(&["architecture"]),
         fact,
@@ -86,7 +80,7 @@ fn describe<'f>(machine: &Machine<'_>, why: &Unavailable<'_>) -> Description<'f>
         fixes: machine
             .others()
             .into_iter()
-            .filter(|other| machine.boots_on(other) && is_accepted(other))
+            .filter(|other| machine.can_start_as(other))
             .map(|other| machine.set_architecture(other))
             .chain([Proposal::advice(advice)])
             .collect(),

@@ -48,7 +48,7 @@ fn fact(machine: &Machine<'_>, source: Option<&SourceRef>, label: &str) -> Strin
 fn fixes<'f>(machine: &Machine<'_>, source: Option<&SourceRef>, label: &str) -> Vec<Proposal<'f>> {
     let replacement = source.and_then(|source| machine.replace_source(source));
     let mut fixes = Vec::from_iter(replacement);
-    if machine.is_available(label) != Some(false) {
+    if machine.can_start_as(label) {
         fixes.push(machine.set_architecture(label));
     }
     // If no workload node has the VM's architecture, the disk's architecture is used.

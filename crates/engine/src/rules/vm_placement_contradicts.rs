@@ -58,14 +58,13 @@ fn by_node_selector<'f>(
 }
 
 fn by_affinity<'f>(machine: &Machine<'_>, architecture: &str) -> Description<'f> {
-    let affinity = &machine.vm.affinity;
     let mut fixes = vec![Proposal::advice(format!(
         "allow kubernetes.io/arch {architecture} in the required node affinity"
     ))];
     let others = machine.others().into_iter();
     fixes.extend(
         others
-            .filter(|other| machine.boots_on(other) && !affinity.affinity_excludes(other))
+            .filter(|other| machine.can_start_as(other))
             .map(|other| machine.set_architecture(other)),
     );
     Description {

@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 
-use e2e_tests::properties::law::{changes, law};
+use e2e_tests::properties::law::{apply, changes, law};
 use e2e_tests::properties::updates::World;
 use e2e_tests::{FakeCluster, Images, cases};
 use engine::{Finding, Fix, Outcome, RULES, RepairKind, Rule};
@@ -28,6 +28,33 @@ fn fixes_resolve_the_findings_of_every_case() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(applied >= 40, "only {applied} fixes were applied");
+}
+
+/// People apply the fixes of a VM manually.
+#[test]
+fn a_fix_of_a_vm_causes_no_denial() {
+    for case in cases() {
+        let report = |object: &Value| {
+            let mut request = case.request();
+            request["object"] = object.clone();
+            engine::report(&payload(&request, &case.settings()), &case.host())
+        };
+        let machine = case.request()["object"].clone();
+        let before = report(&machine).findings;
+        let fixes = before.iter().flat_map(|finding| &finding.fixes);
+        for fix in fixes.filter(|_| machine["kind"] == "VirtualMachine") {
+            let after = report(&apply(&machine, &fix.patch).unwrap());
+            let new = after.findings.iter().find(|finding| {
+                finding.level == Outcome::Deny && before.iter().all(|old| old.rule != finding.rule)
+            });
+            assert!(
+                new.is_none(),
+                "{}: {} causes {new:?}",
+                case.name,
+                fix.summary
+            );
+        }
+    }
 }
 
 /// Checks the property for a request; returns how many fixes were applied.
@@ -242,18 +269,15 @@ fn a_default_preference_for_one_architecture_decides_the_annotation() {
         let mut mine = template("mine", "");
         mine["metadata"]["labels"] =
             json!({"instancetype.kubevirt.io/default-preference": preference});
-        let fixes = fixes(
-            "architectures-missing",
-            "v1beta1",
-            &importing(&json!([mine])),
-            &json!({}),
-            &mixed(),
-        );
-        let written = fixes[0]
-            .patch
-            .last()
-            .and_then(|operation| operation.value.clone());
-        assert_eq!(written, Some(json!(value)), "{preference} {fixes:?}");
+        let spec = importing(&json!([mine]));
+        let looked_up = mixed().with_images(Images::any(&["amd64", "arm64"]));
+        for (images, cluster) in [("ignore", mixed()), ("verify", looked_up)] {
+            let settings = json!({"images": images});
+            let rule = "architectures-missing";
+            let fixes = fixes(rule, "v1beta1", &spec, &settings, &cluster);
+            let written = fixes[0].patch.last().unwrap().value.clone();
+            assert_eq!(written, Some(json!(value)), "{preference} {fixes:?}");
+        }
     }
 }
 
