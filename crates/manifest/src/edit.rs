@@ -297,16 +297,16 @@ impl Editor<'_> {
     /// The end of the line, or of the comments on the lines below that are indented deeper than a column. They belong to
     /// the entry above.
     fn behind(&self, at: usize, column: usize) -> usize {
-        let end = self.line_end(at);
-        let rest = self.text.get(end..).unwrap_or_default();
-        let next = rest.find('\n').map(|line| end + line + 1);
-        let comment = next.and_then(|next| {
+        let comment_below = |end: &usize| {
+            let rest = self.text.get(*end..)?;
+            let next = end + rest.find('\n')? + 1;
             let line = self.text.get(next..)?;
             let comment = next + line.find(|character| character != ' ')?;
             let is_comment = self.text.get(comment..)?.starts_with('#');
-            (is_comment && comment - next > column).then_some(comment)
-        });
-        comment.map_or(end, |comment| self.behind(comment, column))
+            (is_comment && comment - next > column).then(|| self.line_end(comment))
+        };
+        let ends = std::iter::successors(Some(self.line_end(at)), comment_below);
+        ends.last().unwrap_or(at)
     }
 
     fn line_start(&self, at: usize) -> usize {

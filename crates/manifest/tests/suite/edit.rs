@@ -75,6 +75,18 @@ fn every_row_has_its_result() {
     }
 }
 
+/// The number of comments below an entry is not limited.
+#[test]
+fn an_entry_can_have_many_comments() {
+    let comments = "    # comment\n".repeat(100_000);
+    let text = format!("kind: HyperConverged\nmetadata:\n  name: a\n{comments}spec: {{}}\n");
+    let read = objects(text.as_bytes()).expect("objects");
+    let mut target = read.first().expect("an object").value.clone();
+    target["metadata"]["namespace"] = "b".into();
+    let edited = edit(&text, &read, &[target]).expect("edited");
+    assert!(edited.ends_with("    # comment\n  namespace: b\nspec: {}\n"));
+}
+
 /// Replays the inputs in `fuzz/corpus`.
 #[test]
 fn manifest_yaml() {
