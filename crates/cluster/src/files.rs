@@ -5,13 +5,11 @@ use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
-use kube_objects::text::list;
 use manifest::{LIMIT, each_in_json, objects, read_up_to};
 use serde_json::Value;
 use walkdir::WalkDir;
 
 use crate::foreign::one_line;
-use crate::notes::Notes;
 
 /// The path of standard input and standard output.
 pub const STDIN: &str = "-";
@@ -44,9 +42,9 @@ pub fn text_up_to(path: &Path, limit: u64) -> Result<Vec<u8>> {
 }
 
 /// Passes each object of a file, or of a directory tree, to a function as soon as it is read, because a must-gather is
-/// larger than the part that is used. Files that are not manifests are skipped, for example logs. Notes name files of a
-/// directory that cannot be read.
-pub fn each_object(path: &Path, notes: &mut Notes, mut of: impl FnMut(&Path, Value)) -> Result<()> {
+/// larger than the part that is used. Files that are not manifests are skipped, for example logs. Returns which files of a
+/// directory cannot be read, and why.
+pub fn each_object(path: &Path, mut of: impl FnMut(&Path, Value)) -> Result<Vec<String>> {
     let mut skipped = Vec::new();
     for file in manifests(path)? {
         if is_json(&file) {
@@ -69,10 +67,7 @@ pub fn each_object(path: &Path, notes: &mut Notes, mut of: impl FnMut(&Path, Val
             Err(error) => return Err(error),
         }
     }
-    if !skipped.is_empty() {
-        notes.push(&format!("skipped {}", list(&skipped, 1)));
-    }
-    Ok(())
+    Ok(skipped)
 }
 
 /// A file, or the manifests below a directory. The versions of a mounted `ConfigMap` are read once.

@@ -94,6 +94,8 @@ macro_rules! world {
             pub hyperconvergeds: Vec<Value>,
             /// The same HyperConverged objects in other API versions.
             converted: Vec<Value>,
+            /// The files that cannot be read.
+            skipped: Option<Gap>,
             $(pub $list: List<$object>,)*
         }
 
@@ -104,6 +106,7 @@ macro_rules! world {
                     cluster,
                     hyperconvergeds: Vec::new(),
                     converted: Vec::new(),
+                    skipped: None,
                     $($list: List::new(&Kind {
                         name: $name,
                         api_version: $version,
@@ -273,9 +276,10 @@ impl World {
 
     /// The reasons why kinds could not be read.
     pub fn gaps(&self) -> Vec<Gap> {
-        self.lists()
-            .into_iter()
+        let lists = self.lists().into_iter();
+        lists
             .filter_map(|list| list.state().gap.clone())
+            .chain(self.skipped.clone())
             .collect()
     }
 

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use kube_objects::text::list;
 use serde_json::Value;
 
-use super::{AnyList, GOLDEN, Node, Reader, State, World, hyperconverged, labels};
+use super::{AnyList, GOLDEN, Gap, Node, Reader, State, World, hyperconverged, labels};
 use crate::field::items;
 use crate::files;
 use crate::foreign::one_line;
@@ -33,7 +33,7 @@ impl World {
         let mut seen = Seen::default();
         // A must-gather can have PersistentVolumeClaims only of the namespaces of golden images, or also of others.
         let (mut has_claims, mut has_other_claims) = (false, false);
-        files::each_object(path, notes, |file, object| {
+        let skipped = files::each_object(path, |file, object| {
             let identity = Identity::of(&object);
             let (api_version, kind) = (&identity.api_version, &identity.kind);
             let key = key(&object);
@@ -63,6 +63,15 @@ impl World {
                 }
             }
         })?;
+        if !skipped.is_empty() {
+            let reason = format!("skipped {}", list(&skipped, 1));
+            notes.push(&reason);
+            world.skipped = Some(Gap {
+                kind: "files",
+                reason: one_line(&reason),
+                is_transient: false,
+            });
+        }
         world.add_nodes_of_status(notes);
         let is_partial = has_other_claims && !has_claims;
         if is_partial {

@@ -113,7 +113,6 @@ fn must_gather() -> PathBuf {
     write(&golden.join("core/persistentvolumeclaims.yaml"), list);
     let log = "pods/importer-x/importer/importer/logs/current.log";
     write(&golden.join(log), "{\n\"not: yaml\n");
-    write(&platform.join("broken.yaml"), "a: [\n");
     write(&root.join("event-filter.html"), "<html>");
     write(&root.join("timestamp"), "2026-11-23\n");
     root
@@ -199,17 +198,17 @@ fn lists_of_kubectl_are_read_from_a_stream() {
 /// A must-gather can contain broken links with any name.
 #[cfg(unix)]
 #[test]
-fn a_file_that_cannot_be_read_is_a_note() {
+fn a_file_that_cannot_be_read_is_named_on_one_line() {
     let good = written("good.yaml", file("status-ready.yaml"));
     let directory = Path::new(&good).parent().unwrap();
     let name = directory.join("bad\u{1b}[2J\n::error::.yaml");
     std::os::unix::fs::symlink("nowhere", name).unwrap();
-    let check = run(&format!("check --from {}", directory.display())).exits(0);
-    let notes = check.notes("::error::.yaml cannot be read").stderr;
-    assert!(
-        !notes.contains(['\u{1b}']) && !notes.contains("\n::error::"),
-        "{notes}"
-    );
+    let check = run(&format!("check --from {}", directory.display())).exits(2);
+    let check = check.notes("::error::.yaml cannot be read");
+    for text in [check.stdout, check.stderr] {
+        let is_raw = text.contains(['\u{1b}']) || text.contains("\n::error::");
+        assert!(!is_raw, "{text}");
+    }
 }
 
 /// Without access to a registry, the command lists the images without reading them.
@@ -253,6 +252,15 @@ fn a_broken_file_of_a_directory_has_no_objects() {
     for (text, code) in [(&*others, 0), (cut, 2)] {
         write(&directory.join("others.json"), text);
         run(&format!("check -q --from {}", directory.display())).exits(code);
+    }
+    // A file that is not read could have had any object.
+    write(&directory.join("others.json"), &others);
+    write(&directory.join("more.yaml"), "a: [\n");
+    for words in ["check", "plan --what-if arm64=1"] {
+        let words = format!("{words} -q --from {}", directory.display());
+        let unread = run(&words).exits(2);
+        unread.prints(&["not read: files"]);
+        run(&format!("{words} --allow-unread")).exits(0);
     }
 }
 
