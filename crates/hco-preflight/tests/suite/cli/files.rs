@@ -49,6 +49,20 @@ fn a_patch_of_a_kustomization_is_not_judged(#[case] kustomization: &str) {
     patch.exits(2).notes("pipe `kubectl kustomize .`");
 }
 
+/// A patch that is also a resource is a complete object, and a HyperConverged can have the name of a kustomization.
+#[rstest]
+#[case::resource("hco.yaml", "resources: [hco.yaml]\npatches: [{path: hco.yaml}]")]
+#[case::name("kustomization.yaml", "")]
+fn an_object_of_a_kustomization_is_judged(#[case] file: &str, #[case] kustomization: &str) {
+    let object = accepted();
+    let mut files = vec![(file, object.as_str())];
+    if !kustomization.is_empty() {
+        files.push(("kustomization.yaml", kustomization));
+    }
+    let check = run_in(tree(&files), "check -R -f . --arch amd64=1");
+    check.exits(0).prints(&["1 object: accepted"]);
+}
+
 /// The command does not have the option -R.
 #[test]
 fn a_plan_says_how_to_read_a_directory() {
