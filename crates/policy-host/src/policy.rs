@@ -113,6 +113,9 @@ impl Policy {
         // MIRRORS: kubewarden-controller crates/policy-server/src/lib.rs, `PolicyServer::new_from_config`.
         config.wasm_function_references(true);
         config.epoch_interruption(true);
+        // Nothing shows an address in the module, and each run of the command reads the compiled module from the cache.
+        config.generate_address_map(false);
+        config.native_unwind_info(false);
         let cache = options.cache.as_deref();
         let opened = cache.and_then(|directory| Some((directory, cache::open(directory)?)));
         let (cache, opened) = opened.unzip();
