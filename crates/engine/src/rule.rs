@@ -89,6 +89,11 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// Whether the level without settings depends on the request.
+    pub fn has_level_of_request(&self) -> bool {
+        ["no-workload-nodes", "vm-architecture-unavailable"].contains(&self.id)
+    }
+
     pub(crate) const fn about_object(id: &'static str, level: Level) -> Self {
         Self {
             id,

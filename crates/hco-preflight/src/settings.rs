@@ -35,6 +35,7 @@ pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
 fn with_defaults(settings: &Value) -> Value {
     let levels = RULES
         .iter()
+        .filter(|rule| !rule.has_level_of_request())
         .map(|rule| (rule.id, rule.level.into_str()))
         .collect();
     let mut all = Map::from_iter([

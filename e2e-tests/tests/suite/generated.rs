@@ -77,12 +77,18 @@ fn the_levels_in_the_form() {
     let rules = rules().into_iter();
     for (rule, page) in rules.filter(|(rule, _)| rule.kind == ObjectKind::HyperConverged) {
         let (id, level, summary) = (rule.id, rule.level.into_str(), page.summary());
+        // The form would send a default, and a level in the settings holds for all requests.
+        let default = if rule.has_level_of_request() {
+            String::new()
+        } else {
+            format!("default: {level}\n    ")
+        };
         let options = Level::ALL
             .map(|level| format!("      - {}\n", level.into_str()))
             .concat();
         write!(
             form,
-            "  - default: {level}\n    group: Rules\n    label: {id}\n    description: >-\n      {summary}\n    \
+            "  - {default}group: Rules\n    label: {id}\n    description: >-\n      {summary}\n    \
              required: false\n    type: enum\n    options:\n{options}    variable: levels.{id}\n"
         )
         .unwrap();
