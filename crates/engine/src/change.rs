@@ -35,7 +35,6 @@ pub(crate) type Prediction<'a> = Result<Forecast<'a>, NoForecast<'a>>;
 pub(crate) enum NoForecast<'a> {
     /// The nodes were not read, or cannot be read.
     NodesUnknown,
-    /// HCO deploys no golden images.
     NotDeployed,
     Rejected(Rejected<'a>),
     /// HCO cannot decode a template. The forecast is the one without this rejection.
@@ -74,7 +73,6 @@ impl<'a> Side<'a> {
         self.is_rejected().then(|| self.accepted(self.census))
     }
 
-    /// Whether HCO or SSP rejects the object.
     pub(crate) fn is_rejected(&self) -> bool {
         matches!(
             self.forecast,

@@ -19,7 +19,6 @@ impl fmt::Display for ServiceAccount {
     }
 }
 
-/// The objects that the policy reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resource {
     Nodes,
@@ -62,7 +61,6 @@ impl Resource {
         }
     }
 
-    /// The name in permissions.
     pub fn plural(self) -> String {
         self.kind().to_ascii_lowercase() + "s"
     }
@@ -130,7 +128,6 @@ pub trait Cluster {
     }
 }
 
-/// A host that serves only nodes.
 pub(crate) struct OnlyNodes<'n>(pub(crate) &'n str);
 
 impl Cluster for OnlyNodes<'_> {

@@ -22,7 +22,6 @@ pub(crate) struct Installation<'a> {
     pub(crate) version: Version,
     /// The object with the status that is used; `None` if the API server has not stored one.
     pub(crate) stored: Option<&'a HyperConverged<'a>>,
-    /// The templates that HCO ships.
     pub(crate) common: CommonTemplates,
     pub(crate) golden_namespace: Arc<str>,
     pub(crate) deploys_golden_images: bool,
@@ -30,7 +29,6 @@ pub(crate) struct Installation<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// A request creates or changes it.
     Sent,
     /// The audit scanner sends the stored object.
     Audited,
@@ -45,11 +43,9 @@ pub(crate) struct Configuration<'a> {
     pub(crate) hco: &'a HyperConverged<'a>,
     pub(crate) installation: &'a Installation<'a>,
     pub(crate) origin: Origin,
-    /// The import, as HCO resolves it.
     pub(crate) import: Import,
     /// Whether HCO's webhook denies the request, because the feature gate and the field contradict each other.
     pub(crate) contradicts_itself: bool,
-    /// The golden images that HCO keeps.
     pub(crate) golden_images: Vec<GoldenImage<'a>>,
 }
 

@@ -29,11 +29,9 @@ use crate::violation::{Violation, Violations};
 pub enum Outcome {
     Deny,
     Warn,
-    /// The problem existed before the update.
     Carried,
 }
 
-/// A violation, and its effect on the request.
 pub(crate) struct Detection<'f> {
     pub(crate) rule: &'static Rule,
     pub(crate) outcome: Outcome,

@@ -37,7 +37,6 @@ pub(crate) enum Repair {
 }
 
 impl Fix {
-    /// A fix that only a person can apply.
     pub(crate) fn advice(summary: impl Into<String>) -> Self {
         Self::edits(summary, [])
     }

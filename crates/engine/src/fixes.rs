@@ -30,12 +30,10 @@ use crate::rule::RepairKind;
 use crate::settings::Settings;
 use crate::violation::Description;
 
-/// The object whose findings are to be resolved.
 pub(crate) struct Fixes<'r, 'f> {
     pub(crate) change: &'f Change<'f>,
     inputs: &'f Inputs<'f>,
     pub(crate) settings: &'r Settings,
-    /// The object as it was sent.
     object: Json<'r>,
     pub(crate) detections: &'r [Detection<'f>],
     /// The annotations of the templates with shown findings, by the positions of the templates. A template can be long and
@@ -151,7 +149,6 @@ impl<'r, 'f> Fixes<'r, 'f> {
 
 /// The detections that are shown. The others are counted.
 fn shown<'r, 'f>(detections: &'r [Detection<'f>]) -> impl Iterator<Item = &'r Detection<'f>> {
-    /// The limit of a rule and outcome.
     const SHOWN: usize = 128;
     detections
         .chunk_by(|one, other| ptr::eq(one.rule, other.rule))

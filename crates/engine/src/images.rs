@@ -13,7 +13,6 @@ use crate::configuration::Configuration;
 /// The state of the image look-ups for an object.
 #[derive(Debug)]
 pub(crate) enum Images {
-    /// The settings do not ask for look-ups.
     NotWanted,
     /// The settings ask for look-ups, but none is made. Then no fix of an annotation is complete.
     Skipped,
@@ -31,7 +30,6 @@ pub(crate) struct Lookups {
     /// The answers by the name of the template and the URL. Thousands of templates can have the same image.
     answers: BTreeMap<(String, String), Rc<Answer>>,
     excess: usize,
-    /// Hosts that the settings do not list.
     unlisted_hosts: BTreeSet<String>,
     /// Templates whose source is not a registry.
     other_sources: BTreeSet<String>,
@@ -77,13 +75,13 @@ impl Images {
         };
         let mut lines = Vec::new();
         if lookups.excess > 0 {
-            let images = if lookups.excess == 1 {
-                "image was"
+            let verb = if lookups.excess == 1 {
+                " was"
             } else {
-                "images were"
+                "s were"
             };
             lines.push(format!(
-                "{} {images} not checked: a request makes at most {LIMIT} lookups.",
+                "{} image{verb} not checked: a request makes at most {LIMIT} lookups.",
                 lookups.excess
             ));
         }

@@ -29,7 +29,6 @@ use crate::settings::{ImageChecks, Settings, Updates};
 pub(crate) struct Inputs<'a> {
     /// The nodes; `None` if they are not needed.
     pub(crate) nodes: Option<Result<Nodes<'a>, Unreadable>>,
-    /// The nodes before the change, if they differ.
     nodes_before: Option<Nodes<'a>>,
     /// The existing objects, which replace the forecast for the old object.
     pub(crate) objects: Option<&'a Objects<'a>>,
@@ -108,12 +107,10 @@ impl<'a> Inputs<'a> {
         self.change(change.before, corrected)
     }
 
-    /// The nodes for a placement after the change.
     pub(crate) fn census(&self, placement: &Placement) -> Option<&Census> {
         self.nodes.as_ref()?.as_ref().ok()?.census(placement)
     }
 
-    /// The nodes for a placement before the change.
     pub(crate) fn census_before(&self, placement: &Placement) -> Option<&Census> {
         match &self.nodes_before {
             Some(nodes) => nodes.census(placement),

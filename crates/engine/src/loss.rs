@@ -11,7 +11,6 @@ use operator_models::hco::import::Import;
 use crate::change::Side;
 use crate::words::names;
 
-/// How a template is imported.
 enum Imports<'a> {
     Nothing,
     /// One image: the import is off, or the template has no annotation.
@@ -22,13 +21,10 @@ enum Imports<'a> {
 /// The loss of a template or of the object through an update.
 #[derive(Debug, Clone)]
 pub(crate) enum Loss {
-    /// The only image of a template.
     Image,
-    /// The images of a template for these architectures.
     Architectures(Vec<String>),
     /// The import of a template newly stops here.
     Stop(Stop),
-    /// HCO or SSP newly rejects the object.
     Acceptance,
 }
 
@@ -159,7 +155,6 @@ fn imports_of<'a>(image: &GoldenImage<'a>, side: &'a Side<'a>) -> Imports<'a> {
 }
 
 impl Imports<'_> {
-    /// The imports of two templates with one name.
     fn with(self, other: Self) -> Self {
         match (self, other) {
             (Self::For(mut one), Self::For(other)) => {

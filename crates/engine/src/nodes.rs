@@ -22,7 +22,6 @@ pub(crate) enum NodesSource {
     Status {
         default_architecture: Option<String>,
     },
-    /// The list of the cluster's nodes.
     List,
 }
 

@@ -5,10 +5,8 @@ use std::fmt;
 use kube_objects::request::Request;
 use kube_objects::text::escape;
 
-/// The maximum length of a name in Kubernetes.
 pub(crate) const MAX_NAME_LENGTH: usize = 253;
 
-/// The kind of HyperConverged, for users.
 pub(crate) const HYPER_CONVERGED: &str = "HyperConverged";
 
 /// The kind and the name of the object, for users.

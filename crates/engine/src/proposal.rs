@@ -19,7 +19,6 @@ pub(crate) enum Proposal<'a> {
         /// The advice if no architecture can be selected.
         otherwise: Option<&'static str>,
     },
-    /// Correct the entries of a template's annotation.
     Correct(&'a Template<'a>),
     /// List the architectures of the image in a template's annotation.
     List {
@@ -35,7 +34,6 @@ pub(crate) enum Proposal<'a> {
 }
 
 impl Proposal<'_> {
-    /// An action that only a person can take.
     pub(crate) fn advice(summary: impl Into<String>) -> Self {
         Self::Fix(Fix::advice(summary))
     }

@@ -14,25 +14,20 @@ use serde::{Deserialize, Serialize};
 use crate::finding::Finding;
 use crate::version::StatedVersion;
 
-/// The response to a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// Whether the request is allowed.
     pub allowed: bool,
     /// The HTTP status of a denial: 403 because of the object, 400 if it cannot be read, 500 if the policy cannot
     /// evaluate it.
     pub code: Option<u16>,
-    /// The message of a denial, for users.
     pub message: Option<String>,
     /// The workload nodes by architecture; `None` if no nodes were listed.
     pub nodes: Option<BTreeMap<String, usize>>,
     /// Where the nodes come from: `status` or `list`; `None` if they were not read.
     #[serde(skip)]
     pub nodes_from: Option<&'static str>,
-    /// The workload architectures, sorted.
     pub workload_architectures: Option<Vec<Foreign>>,
-    /// The architectures of the control-plane nodes, sorted.
     pub control_plane_architectures: Option<Vec<Foreign>>,
     /// The HCO version that was used for the evaluation, and its source; `None` if nothing was evaluated.
     pub hco_version: Option<String>,
@@ -105,7 +100,6 @@ pub struct VirtualMachineReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TemplateReport {
     pub name: Foreign,
-    /// The states by workload architecture.
     pub architectures: BTreeMap<String, Boot>,
 }
 
@@ -144,7 +138,6 @@ pub enum NoForecastReport {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ForecastReport {
-    /// The DataImportCrons that SSP wants.
     pub crons: Vec<CronReport>,
     /// The DataSources that belong to a template.
     pub data_sources: Vec<DataSourceReport>,
@@ -167,7 +160,6 @@ pub struct CronReport {
     /// The architecture of its suffix; empty without one.
     pub architecture: Foreign,
     pub managed_data_source: Foreign,
-    /// Why it is rejected.
     pub rejected: Option<Foreign>,
     /// The field that causes the rejection; `None` for a template that HCO ships.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -189,7 +181,6 @@ pub struct DataSourceReport {
 }
 
 impl Report {
-    /// A request that needs no evaluation.
     pub(crate) fn accepted() -> Self {
         Self {
             allowed: true,

@@ -29,7 +29,6 @@ pub(crate) const MAX_EVALUATED_AGAIN: usize = 128 << 10;
 pub(crate) enum Detail {
     /// The fields that the API server needs.
     Verdict,
-    /// All fields, including the golden images.
     Everything,
 }
 
@@ -40,7 +39,6 @@ pub(crate) enum Parsed<'a> {
 
 pub(crate) struct HyperConvergedRequest<'a> {
     pub(crate) name: ObjectName,
-    /// The object as it was sent.
     pub(crate) object: Json<'a>,
     pub(crate) new: HyperConverged<'a>,
     /// The object before an update; `None` for another operation, or if it cannot be read.

@@ -88,7 +88,6 @@ mod prelude {
 /// rule with a level other than `ignore` needs them.
 #[derive(Clone, Copy)]
 pub(crate) enum Check {
-    /// The object alone.
     Object(for<'f> fn(&'f Configuration<'f>) -> Violations<'f>),
     /// The nodes for the object's placement.
     Nodes(for<'f> fn(&'f Configuration<'f>, &'f Census) -> Violations<'f>),
@@ -114,11 +113,9 @@ pub(crate) enum Check {
             &'f Changes,
         ) -> Violations<'f>,
     ),
-    /// The reason why the nodes cannot be read.
     UnreadableNodes(for<'f> fn(&'f Unreadable) -> Violations<'f>),
 }
 
-/// Finds the violations of a rule about VirtualMachines.
 pub(crate) type MachineCheck = for<'f> fn(&'f Machine<'f>) -> Violations<'f>;
 
 /// A request of a megabyte can have 300,000 violations, and a list that grows takes three times its memory.
@@ -150,10 +147,8 @@ macro_rules! rules {
         /// All rules, in the order in which they are reported.
         pub static RULES: &[&Rule] = &[$(&$rule::RULE,)* $(&$machine_rule::RULE),*];
 
-        /// The rules about HyperConverged and their checks.
         pub(crate) static CHECKS: &[(&Rule, Check)] = &[$((&$rule::RULE, check!($rule: $kind))),*];
 
-        /// The rules about VirtualMachines and their checks.
         pub(crate) static MACHINE_CHECKS: &[(&Rule, MachineCheck)] =
             &[$((&$machine_rule::RULE, |machine| boxed($machine_rule::check(machine)))),*];
     };

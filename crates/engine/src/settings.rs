@@ -67,7 +67,6 @@ pub(crate) enum Updates {
     /// Only new problems.
     #[default]
     Ratchet,
-    /// All problems.
     Strict,
 }
 
@@ -78,7 +77,6 @@ pub(crate) enum ImageChecks {
     Ignore,
     /// The images of the templates whose annotation HCO reads.
     Verify,
-    /// The images of common templates too.
     VerifyAll,
 }
 

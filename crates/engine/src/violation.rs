@@ -50,7 +50,6 @@ pub(crate) struct Violation<'f> {
     pub(crate) describe: Box<dyn Fn() -> Description<'f> + 'f>,
 }
 
-/// A violation for users.
 pub(crate) struct Description<'f> {
     pub(crate) path: FieldPath,
     /// The state, then the consequence, on one line. If there is a [`Violation::consequence`], only the state, without a

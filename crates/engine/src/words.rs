@@ -31,7 +31,6 @@ pub fn why_unknown(unknown: &Unknown) -> String {
     }
 }
 
-/// Why CDI cannot import from a URL.
 pub fn why_unimportable(why: Unimportable) -> &'static str {
     match why {
         Unimportable::Invalid => "the URL is not a valid image reference",

@@ -72,7 +72,6 @@ impl FieldPath {
         segments
     }
 
-    /// The path as a JSON pointer (RFC 6901).
     pub fn pointer(&self) -> String {
         let mut pointer = String::new();
         for segment in self.segments() {

@@ -58,7 +58,6 @@ pub fn is_invisible(character: char) -> bool {
 pub struct Foreign(String);
 
 impl Foreign {
-    /// The unchanged text, for comparisons and look-ups.
     pub fn raw(&self) -> &str {
         &self.0
     }

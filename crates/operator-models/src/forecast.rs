@@ -306,7 +306,6 @@ impl<'a> Forecast<'a> {
         })
     }
 
-    /// A DataSource in the namespace of golden images.
     pub fn source(&self, name: &str) -> Option<&DataSource> {
         let key = Key::new(Arc::clone(self.golden_namespace), name);
         self.data_sources.get(&key)
@@ -343,7 +342,6 @@ fn has_unknown_content(template: &SspTemplate<'_>) -> bool {
     content.is_some_and(|content| !["", "kubevirt", "archive"].contains(&content.as_str()))
 }
 
-/// The names that several crons have.
 fn same_names(crons: &[Cron]) -> BTreeSet<Key> {
     let mut names = BTreeSet::new();
     let keys = crons.iter().map(|cron| &cron.key);

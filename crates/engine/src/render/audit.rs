@@ -12,7 +12,6 @@ use crate::repair::Step;
 use crate::report::Report;
 use crate::rule::Rule;
 
-/// The maximum length of an annotation.
 const LIMIT: usize = 16 * 1024;
 
 pub(super) fn annotations(

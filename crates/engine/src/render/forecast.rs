@@ -32,7 +32,6 @@ pub(super) fn forecast(side: &Side<'_>) -> Option<ForecastReport> {
     })
 }
 
-/// Why there is no forecast.
 pub(super) fn none(reason: &NoForecast<'_>) -> NoForecastReport {
     match reason {
         NoForecast::NodesUnknown => NoForecastReport::NodesUnknown,

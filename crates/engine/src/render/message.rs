@@ -16,7 +16,6 @@ const PARAGRAPH: usize = 1800;
 const NAMED: usize = 5;
 const FIXES: usize = 3;
 
-/// The message about the rules that deny.
 pub(super) fn message(object: &ObjectName, denying: &[&RuleSection<'_>]) -> String {
     /// Space for the line with the number of omitted findings.
     const REST: usize = 64;

@@ -8,7 +8,6 @@ use crate::evaluate::Outcome;
 use crate::rejected::{DENIED, MAX_WARNING_LENGTH};
 use crate::report::Report;
 
-/// The maximum length of all warnings together.
 const LINES: usize = 4096;
 
 pub(super) fn warnings(

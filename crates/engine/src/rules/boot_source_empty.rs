@@ -66,7 +66,6 @@ pub(crate) fn check<'f>(
 }
 
 impl EmptyBootSource<'_> {
-    /// The boot source that has a disk.
     fn filled(&self) -> Option<String> {
         // If SSP stops before the DataImportCrons, none of them has a disk.
         if self.forecast.stopped == Some(Stopped::DataSource) {

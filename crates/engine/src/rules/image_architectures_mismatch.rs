@@ -9,7 +9,6 @@ pub(crate) static RULE: Rule = Rule::about_annotations("image-architectures-mism
     .about_images()
     .repaired_by(RepairKind::FromImage);
 
-/// Listed architectures that cannot be imported.
 struct MismatchingImage<'f> {
     image: &'f GoldenImage<'f>,
     census: &'f Census,

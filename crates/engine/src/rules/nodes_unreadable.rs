@@ -4,7 +4,6 @@ use crate::cluster::{Failure, ServiceAccount, Unreadable};
 pub(crate) static RULE: Rule =
     Rule::about_object("nodes-unreadable", Level::Deny).about_the_policy();
 
-/// The nodes were needed but could not be read.
 pub(crate) fn check(nodes: &Unreadable) -> [Violation<'_>; 1] {
     [Violation::new(|| describe(nodes))]
 }

@@ -4,7 +4,6 @@ use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-unreadable", Level::Deny);
 
-/// HCO's conversion cannot read the annotation.
 pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violation<'f>> {
     let hco = configuration.hco;
     let error = hco

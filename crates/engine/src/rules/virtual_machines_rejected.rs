@@ -3,7 +3,6 @@ use super::prelude::*;
 pub(crate) static RULE: Rule =
     Rule::about_object("virtual-machines-rejected", Level::Deny).only(Condition::VmsRestricted);
 
-/// KubeVirt rejects VMs of some workload architectures.
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,

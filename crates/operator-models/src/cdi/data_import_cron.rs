@@ -241,7 +241,6 @@ pub fn examine_names(cron: &DataImportCron<'_>, spec: &SpecVerdict) -> Verdict {
     }
 }
 
-/// Why the API server rejects the metadata.
 fn object_rejected(cron: &DataImportCron<'_>) -> Option<Rejection> {
     let label = cron.data_source_label.unwrap_or_default();
     if cron.name.is_empty() {

@@ -151,7 +151,6 @@ fn source_changes(before: &State<'_>, after: &State<'_>) -> DataSourceChanges {
     }
 }
 
-/// The keys that the other map does not have.
 fn only_in<K: Ord + Clone, V, C: FromIterator<K>>(
     map: &BTreeMap<K, V>,
     other: &BTreeMap<K, V>,

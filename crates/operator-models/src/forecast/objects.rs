@@ -34,7 +34,6 @@ pub(super) struct Real<'a> {
     pub(super) spec: Option<Spec<'a>>,
     /// Whether SSP deletes it when it is no longer wanted.
     pub(super) is_of_ssp: bool,
-    /// The DataSource that a DataSource points to.
     pub(super) points_to: Option<String>,
     /// The name of a DataSource's disk, or of the disk that a cron imported last.
     pub(super) disk: Option<String>,

@@ -10,14 +10,12 @@ use crate::hco::architectures::Architectures;
 use crate::hco::hyperconverged::HyperConverged;
 use crate::hco::template::{Enable, RegistrySource, Source, Template};
 
-/// The templates that HCO ships, by name.
 pub type CommonTemplates = BTreeMap<String, CommonTemplate>;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommonTemplate {
     /// `None` if it is unknown.
     pub registry: Option<RegistrySource>,
-    /// Its architectures annotation.
     pub architectures: Option<String>,
     /// Whether the annotation is known. If it is not, no rule evaluates it.
     pub is_annotation_known: bool,
@@ -68,7 +66,6 @@ impl StatusTemplate {
 pub struct StatedTemplate {
     registry: RegistrySource,
     source: String,
-    /// Its architectures annotation; `None` if it is unknown.
     architectures: Option<String>,
 }
 
@@ -186,7 +183,6 @@ pub struct GoldenImage<'a> {
     pub name: &'a str,
     /// The entry of the spec; `None` if HCO adds the image.
     pub template: Option<&'a Template<'a>>,
-    /// The architectures annotation that HCO reads.
     pub annotation: Annotation<'a>,
 }
 

@@ -149,7 +149,6 @@ fn gate(gates: &[Gate], version: HcoVersion) -> Option<bool> {
 
 #[derive(Debug)]
 pub struct Gate {
-    /// Its name, as it is written.
     pub name: String,
     /// Whether its state is Enabled, or missing.
     pub enabled: bool,

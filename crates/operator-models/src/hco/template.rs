@@ -5,11 +5,9 @@ use kube_objects::text::ascii_lower;
 
 /// The annotation with the architectures of a template's image.
 pub const ARCHITECTURES: &str = "ssp.kubevirt.io/dict.architectures";
-/// The annotation that enables or disables a template.
 pub const ENABLE: &str = "dataimportcrontemplate.kubevirt.io/enable";
 /// The label of a DataSource with the preference of VMs that infer it.
 pub const DEFAULT_PREFERENCE: &str = "instancetype.kubevirt.io/default-preference";
-/// The label with the kind of this preference.
 pub const DEFAULT_PREFERENCE_KIND: &str = "instancetype.kubevirt.io/default-preference-kind";
 
 const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";

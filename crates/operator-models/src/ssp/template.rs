@@ -19,7 +19,6 @@ use crate::ssp::data_sources::Key;
 #[derive(Debug, Clone, Copy)]
 pub struct Given<'a> {
     pub hco: &'a HyperConverged<'a>,
-    /// The multi-architecture import, as HCO resolves it.
     pub import: Import,
     pub common: &'a CommonTemplates,
     pub golden_namespace: &'a Arc<str>,
@@ -41,7 +40,6 @@ pub struct SspTemplate<'a> {
     pub architectures: Option<Vec<Architecture>>,
     /// The architecture label that the template itself sets on its crons.
     pub architecture_label: Option<String>,
-    /// Its spec, completed by HCO.
     pub spec: Spec<'a>,
     pub(crate) origin: Arc<Origin>,
     pub(crate) verdict: SpecVerdict,

@@ -25,7 +25,6 @@ pub struct Spec<'a> {
 }
 
 impl<'a> Spec<'a> {
-    /// Reads the field `spec` of a template.
     pub fn read(spec: &Object<'a>) -> Result<Self, WrongType<'a>> {
         for key in [
             "managedDataSource",

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use kube_objects::json::{Field, Object, WrongType};
 
-/// An index, also one in Docker's format.
 pub(super) struct Index {
     entries: Vec<Entry>,
 }
