@@ -436,9 +436,9 @@ impl Sources<'_> {
             (Some(live), Some(_)) => {
                 apply::sent(self.subject.as_if.unwrap_or_default(), live, object)
             }
-            (None, Some(world)) if identity.is_virtual_machine() => {
+            (None, world) if identity.is_virtual_machine() => {
                 let submitted = apply::submitted(object);
-                let default = namespace.unwrap_or(world.namespace());
+                let default = namespace.unwrap_or(world.map_or("default", World::namespace));
                 with_namespace(&submitted, default).unwrap_or(submitted)
             }
             _ => apply::submitted(object),

@@ -29,9 +29,11 @@ const MOVED: [(&str, &str); 6] = [
 ];
 
 /// Fields of the spec that stand beside it, for example because an example lost its indentation.
-const OF_SPEC: [&str; 6] = [
+const OF_SPEC: [&str; 8] = [
+    "commonBootImageNamespace",
     "dataImportCronTemplates",
     "deployment",
+    "enableCommonBootImageImport",
     "featureGates",
     "infra",
     "workloadSources",

@@ -44,7 +44,7 @@ impl Policies {
                 bail!("--level: {mistakes}");
             }
         }
-        let namespace = world.map_or("", World::namespace).to_owned();
+        let namespace = world.map_or("default", World::namespace).to_owned();
         let (mut deployed, has_unread) = match (world, &*known) {
             (_, Some(known)) => known.clone(),
             (Some(world), None) if subject.settings.is_none() => {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use cluster::field::text;
-use cluster::object_name::key;
+use cluster::object_name::{key, name};
 use cluster::{DataSource, KubeVirt, Metadata, Notes, Preference, Reference, World};
 use engine::Import;
+use operator_models::hco::template::{DEFAULT_PREFERENCE, DEFAULT_PREFERENCE_KIND};
 use operator_models::hco::version::HcoVersion;
 use operator_models::kubevirt::installation::{self, MULTI_ARCHITECTURE};
 use operator_models::kubevirt::preference::{PreferenceName, SHIPPED};
@@ -18,6 +19,7 @@ use serde_json::{Value, json};
 
 use super::question::Question;
 use crate::report::{self, Conclusions as _, Report};
+use crate::templates::of_spec;
 
 const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
 const PREFERENCE_VERSION: &str = "instancetype.kubevirt.io/v1beta1";
@@ -112,7 +114,21 @@ pub(super) fn surroundings(
             .flatten()
             .map(|source| (key(&source), source)),
     );
-    sources.extend(forecast.map(|source| (source.key().to_string(), of_forecast(source))));
+    let object = decisive
+        .question
+        .as_ref()
+        .map(|question| question.object.value());
+    let labels = object.map(|object| preferences(object, report));
+    for source in forecast {
+        let key = source.key().to_string();
+        let stored = sources.get(&key).map(DataSource::deserialize);
+        let stored = stored
+            .and_then(Result::ok)
+            .map(|stored| [stored.preference, stored.preference_kind]);
+        let own = labels.as_ref().and_then(|labels| labels.get(&key).cloned());
+        let labels = own.or(stored).unwrap_or_default();
+        sources.insert(key, of_forecast(source, labels));
+    }
     sources.extend(in_files("DataSource").map(|source| (key(&source), source)));
 
     let mut objects = Objects::default()
@@ -216,7 +232,28 @@ fn kubevirt(known: Option<KubeVirt>, report: &Report) -> Value {
     json!(kubevirt)
 }
 
-fn of_forecast(source: &report::DataSource) -> Value {
+/// The default preferences of the templates of the spec and their kinds, by DataSource.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, newDataSource, which copies the
+/// labels of a DataImportCron to its DataSource.
+fn preferences(object: &Value, report: &Report) -> BTreeMap<String, [String; 2]> {
+    let crons = report.forecast.iter().flat_map(|forecast| &forecast.crons);
+    crons
+        .filter_map(|cron| {
+            let mut templates = of_spec(object).map(|(_, template)| template);
+            let template = templates.find(|template| name(template) == cron.template.raw())?;
+            let labels = template.pointer("/metadata/labels");
+            let preference = [DEFAULT_PREFERENCE, DEFAULT_PREFERENCE_KIND].map(|label| {
+                let value = labels.and_then(|labels| labels.get(label)?.as_str());
+                value.unwrap_or_default().to_owned()
+            });
+            let is_stated = preference.iter().any(|value| !value.is_empty());
+            is_stated.then(|| (cron.source().to_string(), preference))
+        })
+        .collect()
+}
+
+fn of_forecast(source: &report::DataSource, [preference, preference_kind]: [String; 2]) -> Value {
     let namespace = source.namespace.raw();
     let target = source.points_to.as_ref().map(|name| Reference {
         kind: String::new(),
@@ -227,6 +264,8 @@ fn of_forecast(source: &report::DataSource) -> Value {
         metadata: Metadata::new(namespace, source.name.raw()),
         architecture: source.architecture_label.raw().to_owned(),
         points_to: target,
+        preference,
+        preference_kind,
         ..DataSource::default()
     })
 }
