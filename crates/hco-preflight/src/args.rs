@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
+use cluster::foreign::{self, one_line, shell_word};
 use cluster::{Connection, Counts, timeout};
 
 use crate::images::mirrors::Mirror;
 use crate::input::files::Walk;
 use crate::input::what_if::WhatIf;
+use crate::kubectl::Kubectl;
 
 /// Check HyperConverged objects before you apply them.
 ///
@@ -45,7 +47,7 @@ Examples:
   hco-preflight explain architectures-missing
 
 Exit codes:
-  0  all right: no problem; `plan`: no new problem, and nothing is lost; `fix`: nothing to fix
+  0  all right: no problem; `plan`: no new problem, and nothing is lost; `fix`: nothing is left to fix
   1  a problem; `plan`: a new problem or a loss; `fix`: changes that are not written, or a problem that remains
   2  something was not read or not evaluated, or invalid usage";
 
@@ -163,6 +165,31 @@ impl Subject {
     /// Whether a cluster is read, or files instead of one.
     pub(crate) fn is_live(&self) -> bool {
         self.cluster || self.from.is_some()
+    }
+
+    /// The options for the same cluster and the same settings, as words of a shell.
+    pub(crate) fn options(&self) -> String {
+        let connection = &self.connection;
+        let file = |path: &PathBuf| shell_word(&foreign::path(path));
+        let mut options = match &self.from {
+            Some(from) => format!("--from {}", file(from)),
+            None => {
+                let flags = Kubectl::new(connection, connection.context.as_deref()).flags;
+                format!("--cluster {flags}").trim_end().to_owned()
+            }
+        };
+        let namespace = connection
+            .namespace
+            .as_deref()
+            .map(|name| ("-n", shell_word(&one_line(name))));
+        let settings = self
+            .settings
+            .as_ref()
+            .map(|path| ("--settings", file(path)));
+        for (option, value) in namespace.into_iter().chain(settings) {
+            options = format!("{options} {option} {value}");
+        }
+        options
     }
 }
 
@@ -340,7 +367,7 @@ pub(crate) struct Fix {
 const FIX: &str = "\
 One of --nodes, --cluster, --from, and --arch is required.
 
-Exit codes: 0 nothing to fix, or only warnings to review, 1 something to fix, automatically or manually, \
+Exit codes: 0 nothing is left to fix, or only warnings to review, 1 changes that are not written, or a problem that remains, \
 2 something could not be checked or written.";
 
 /// The format of the changes of `fix`.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use cluster::Notes;
-use cluster::foreign::{self, one_line, shell_word};
+use cluster::foreign::one_line;
 use engine::PatchOperation;
 use kube_objects::text::list;
 use manifest::Object;
@@ -124,7 +124,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     let exit = verdicts.exit().max(left);
     summarize(&verdicts, fixes.len(), exit, args, terminal);
     if !fixes.is_empty() && !args.quiet {
-        advise(&fixes, args, &kubectl, terminal);
+        advise(&fixes, args, terminal);
     }
     Ok(exit)
 }
@@ -141,7 +141,7 @@ fn note_summaries(fixed: &[Fixed<'_>], terminal: &Terminal) {
 }
 
 /// Notes what to do before the changes are applied.
-fn advise(fixes: &[Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Terminal) {
+fn advise(fixes: &[Remedy], args: &args::Fix, terminal: &Terminal) {
     if args.subject.is_live() && args.output.is_some() {
         terminal.note("if an object has changed since it was read, the API server rejects its patch (`the server rejected our request due to an error in our request`): run this again");
         terminal.note("if `kubectl apply`, Argo CD, or Flux manages an object, make the change in its file as well, because the next apply or sync reverts the patch");
@@ -149,13 +149,13 @@ fn advise(fixes: &[Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Term
     if args.r#unsafe && !args.subject.images && fixes.iter().any(sets_annotation) {
         terminal.note("images were not looked up: check the architectures annotations before you apply this, or use --images");
     }
-    let from = match &args.subject.from {
-        Some(from) => format!("--from {} ", shell_word(&foreign::path(from))),
-        None => format!("--cluster {}", kubectl.flags),
+    let (name, options) = (&terminal.name, args.subject.options());
+    let what_if = match args.what_if {
+        Some(_) => " --what-if COUNTS",
+        None => "",
     };
-    let name = &terminal.name;
     terminal.note(&format!(
-        "before you apply this, `{name} plan {from}-f FILE`, with the corrected file, shows the effects on boot sources and virtual machines"
+        "before you apply this, `{name} plan {options} -f FILE{what_if}`, with the corrected file, shows the effects on boot sources and virtual machines"
     ));
 }
 
@@ -324,7 +324,7 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
         let is_decided = args.place_on.is_some()
             || findings
                 .iter()
-                .any(|finding| finding.rule == WITH_ALTERNATIVES);
+                .any(|finding| WITH_ALTERNATIVES.contains(&&*finding.rule));
         for finding in findings {
             let is_denied = finding.level == Level::Deny;
             let needs_choice = |remedy: &Remedy| needs_choice(&object.report, remedy);

@@ -58,6 +58,13 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     Ok(exit(&plan.rows, fails))
 }
 
+/// The rules about changes that other rows show.
+const IN_OTHER_ROWS: [&str; 3] = [
+    "boot-source-removed",
+    "boot-source-replaced",
+    "default-architecture-changes",
+];
+
 /// The consequence of two DataImportCrons with the same name.
 const NEVER_SETTLES: &str = "Two DataImportCrons have the same name now: which one SSP keeps, and whether its disk stays, is undefined.";
 
@@ -133,7 +140,24 @@ impl<'c> Plan<'c> {
             Effect::Problem
         };
         let denied = self.denied.iter().map(|what| self.row(denied, what));
-        doubt.into_iter().chain(denied).collect()
+        let warnings = self.new_warnings().map(|finding| {
+            let what = format!("[{}] {}", finding.rule, finding.fact);
+            self.row(Effect::MinorProblem, &what)
+        });
+        doubt.into_iter().chain(denied).chain(warnings).collect()
+    }
+
+    /// The warnings about the current object that other nodes or another version of HCO cause.
+    fn new_warnings(&self) -> impl Iterator<Item = &'c Finding> {
+        let situation = self.situation;
+        let before = situation.before.iter().filter(|_| !situation.is_sent);
+        before.flat_map(|before| {
+            let findings = situation.after.report.findings.iter();
+            findings
+                .filter(|finding| finding.level == Level::Warn)
+                .filter(|finding| !IN_OTHER_ROWS.contains(&&*finding.rule))
+                .filter(|new| !before.report.findings.iter().any(|old| is_same(old, new)))
+        })
     }
 
     /// The effects of an object that HCO accepts.
@@ -232,10 +256,12 @@ struct Json<'p> {
 impl<'p> Json<'p> {
     fn of(plan: &'p Plan<'_>) -> Self {
         let situation = plan.situation;
-        let [before, mut after] = plan.reports.map(|report| State::new(situation, report));
-        // KubeVirt keeps its default architecture if HCO sets none.
-        let kept = || before.default_architecture.clone();
-        after.default_architecture = after.default_architecture.or_else(kept);
+        let ([before, after], [old, new]) =
+            (plan.reports, situation.default_architectures(plan.reports));
+        let (before, after) = (
+            State::new(situation, before, old),
+            State::new(situation, after, new),
+        );
         let is_stored = !plan.is_denied_by_hco;
         let stored = |nodes: Vec<Foreign>| if is_stored { nodes } else { Vec::new() };
         Self {

@@ -165,6 +165,15 @@ impl Effect {
         )
     }
 
+    /// The alert that fires because of it.
+    pub(crate) fn alert(self) -> Option<&'static str> {
+        match self {
+            Self::AlreadyOrphaned => Some("OrphanedVirtualMachineInstances"),
+            Self::Failing => Some("CDIDataImportCronOutdated"),
+            _ => None,
+        }
+    }
+
     pub(crate) fn sign(self) -> (Style, char) {
         match self {
             Self::Ready | Self::ExistingDisk | Self::ProblemEnds => (GREEN, '✔'),
@@ -227,7 +236,7 @@ impl Row {
         detail: &str,
     ) -> Self {
         let (namespace, name) = parts(&key.to_string());
-        Self {
+        let row = Self {
             effect,
             detail: Foreign::from(detail),
             kind,
@@ -237,7 +246,8 @@ impl Row {
             command: None,
             severity: effect.severity(),
             is_pending: false,
-        }
+        };
+        row.about("alert", effect.alert())
     }
 
     /// A kind that was not read.

@@ -194,9 +194,11 @@ impl Checked {
     }
 
     fn json(&self) -> Json<'_> {
+        let report = &self.situation.current().report;
+        let [default, _] = self.situation.default_architectures([report, report]);
         Json {
             headline: headline::of(self).1,
-            state: State::new(&self.situation, &self.situation.current().report),
+            state: State::new(&self.situation, report, default),
             rows: &self.rows,
         }
     }

@@ -1,12 +1,13 @@
 //! Which fixes of the module are applied, and which ones a person has to review.
 
-use engine::PatchOperation;
+use engine::{PatchOperation, VersionSource};
 
 use crate::args;
 use crate::report::{Conclusions as _, Finding, Remedy, Report};
 
-/// The rule that can be fixed in more than one way. The user can prefer one.
-pub(super) const WITH_ALTERNATIVES: &str = "multi-arch-import-disabled";
+/// The rules that can be fixed in more than one way. The user can prefer one.
+pub(super) const WITH_ALTERNATIVES: [&str; 2] =
+    ["multi-arch-import-disabled", "virtual-machines-rejected"];
 
 /// The fixes to apply together: only the preferred one, else all complete ones, else the fixes of one rule that a
 /// person has to review. Fixes of two rules can be two ways to resolve the same problem.
@@ -18,7 +19,7 @@ pub(super) fn chosen(
     let findings = &report.findings;
     let with_alternatives = findings
         .iter()
-        .find(|finding| finding.rule == WITH_ALTERNATIVES);
+        .find(|finding| WITH_ALTERNATIVES.contains(&&*finding.rule));
     let has_preference = args.enable_import || args.place_on.is_some();
     if let Some(finding) = with_alternatives.filter(|_| has_preference) {
         let mut fixes = finding.fixes.iter();
@@ -69,7 +70,9 @@ pub(super) fn is_choice(finding: &Finding) -> bool {
 /// Whether a fix enables the import where it is a preview feature, or may be one because the version of HCO is unknown.
 /// This requires `--enable-import`.
 pub(super) fn needs_choice(report: &Report, remedy: &Remedy) -> bool {
-    let version = report.version();
+    let version = report.version.as_ref();
+    let is_stated = version.is_some_and(|version| version.source != VersionSource::Default);
+    let version = report.version().filter(|_| is_stated);
     enables_import(remedy) && version.is_none_or(|version| !version.has_finished_import())
 }
 

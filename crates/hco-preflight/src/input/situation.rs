@@ -54,8 +54,8 @@ pub(crate) struct Situation {
     /// `NAMESPACE/NAME` of the object.
     pub(crate) name: String,
     pub(crate) kubectl: Kubectl,
-    /// The files that were read in place of a cluster, as a word of a shell.
-    pub(crate) from: Option<String>,
+    /// The options for the same cluster and settings, as words of a shell.
+    pub(crate) options: String,
 }
 
 /// A HyperConverged, and the engine's report about it.
@@ -112,7 +112,7 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
             }
             changed(args, found, live.as_ref().map(hyperconverged), notes)
         }
-        None => unchanged(only(Reader::Plan, subject, &world)?),
+        None => unchanged(only(Reader::Plan, subject, &world, notes)?),
     };
     let nodes = match (&args.nodes, &args.what_if) {
         (Some(path), _) => Some(nodes_of(path, &question)?),
@@ -134,7 +134,7 @@ pub(crate) fn observe(
     files::check_stdin(named.into_iter().flatten())?;
     check_source(subject)?;
     let world = read(Reader::Cluster, subject, until, None, kept, notes)?;
-    let question = unchanged(only(Reader::Cluster, subject, &world)?);
+    let question = unchanged(only(Reader::Cluster, subject, &world, notes)?);
     Situation::of(subject, world, &question, (None, None), kept, notes)
 }
 
@@ -187,7 +187,7 @@ fn read(
 }
 
 /// The only HyperConverged. HCO reconciles only one.
-fn only(reader: Reader, subject: &Subject, world: &World) -> Result<Value> {
+fn only(reader: Reader, subject: &Subject, world: &World, notes: &mut Notes) -> Result<Value> {
     let unknown = unknown(reader);
     let own = subject.connection.namespace.as_deref();
     let wanted: Vec<&Value> = world
@@ -196,7 +196,18 @@ fn only(reader: Reader, subject: &Subject, world: &World) -> Result<Value> {
         .filter(|hyperconverged| in_namespace(own, hyperconverged))
         .collect();
     match *wanted {
-        [one] => Ok(one.clone()),
+        [one] => {
+            let mut one = one.clone();
+            let metadata = one.get_mut("metadata").and_then(Value::as_object_mut);
+            let deleted = metadata.and_then(|metadata| metadata.remove("deletionTimestamp"));
+            if deleted.is_some() {
+                notes.push(&format!(
+                    "{} is being deleted, and is evaluated as if it were not",
+                    key(&one)
+                ));
+            }
+            Ok(one)
+        }
         [] if reader == Reader::Plan => {
             bail!("{unknown}: there is no HyperConverged; specify a manifest with -f")
         }
@@ -294,7 +305,7 @@ impl Situation {
             version: version.map(str::to_owned),
             name: question.identity.namespaced_name(),
             kubectl,
-            from: (subject.from.as_ref()).map(|path| foreign::shell_word(&foreign::path(path))),
+            options: subject.options(),
         };
         let unknown = situation
             .before
@@ -424,6 +435,15 @@ impl Situation {
             facts.extend(unknown_in_status(&before.object));
         }
         facts
+    }
+
+    /// KubeVirt's default architecture before and after the change. The KubeVirt that was read wins; the forecast is for
+    /// changes. KubeVirt keeps its default if HCO sets none.
+    pub(crate) fn default_architectures(&self, reports: [&Report; 2]) -> [Option<Foreign>; 2] {
+        let [before, after] = reports.map(|report| report.default_architecture.clone());
+        let changed = after.filter(|after| before.as_ref() != Some(after));
+        let before = self.world.default_architecture().or(before);
+        [before.clone(), changed.or(before)]
     }
 
     /// The version of HCO in a report, for the object before or after the change.

@@ -15,6 +15,30 @@ use crate::terminal::{BOLD, GREEN, RED, YELLOW};
 impl Plan<'_> {
     /// The headline, with the style of its first part.
     pub(super) fn headline(&self) -> (Style, String) {
+        let (style, what) = self.consequences();
+        if self.denied.is_none() || !self.situation.is_sent {
+            return (style, what);
+        }
+        if self.is_denied_by_hco {
+            return (RED, format!("{}: nothing changes", self.who_denies()));
+        }
+        (
+            RED,
+            format!("{}; without the policy: {what}", self.who_denies()),
+        )
+    }
+
+    /// The component that denies the changed object.
+    pub(super) fn who_denies(&self) -> &'static str {
+        if self.situation.after.report.allowed {
+            "denied by HCO"
+        } else {
+            "denied by the policy"
+        }
+    }
+
+    /// The headline without the denial.
+    pub(super) fn consequences(&self) -> (Style, String) {
         if let Some(unknown) = self.unknown() {
             return (YELLOW, format!("no forecast: {}", one_line(&unknown)));
         }

@@ -204,6 +204,7 @@ impl<'w> Sides<'w> {
                 "the cluster has",
             ),
         };
+        let has_virt_handler = has_virt_handler(self.situation.current(), before);
         let is_pinned = machine.is_some_and(|machine| machine.hostname.as_deref() == Some(node));
         // A VM cannot be migrated to a node with another architecture.
         let lost = Some(&*before.architecture).filter(|lost| self.gone.contains(lost));
@@ -216,6 +217,7 @@ impl<'w> Sides<'w> {
                 };
                 format!("{migrate}it has no VirtualMachine that starts it again")
             }
+            _ if !has_virt_handler => "before the change, shut it down inside the guest: it runs there without virt-handler, so KubeVirt cannot migrate it".to_owned(),
             _ if is_pinned => "before the change, shut it down; its nodeSelector requires this node, so it cannot be migrated, and cannot start again".to_owned(),
             (None, _) => "before the change, migrate it, or shut it down".to_owned(),
             // KubeVirt sets the architecture at every update of a VM that does not set one, including the one that stops
@@ -432,14 +434,8 @@ impl<'w> Admission<'w> {
     /// Before and after the change.
     fn both(situation: &'w Situation, before: &'w Hco) -> [Self; 2] {
         let (world, after) = (&situation.world, &situation.after);
-        // The KubeVirt that was read wins. The forecast is for changes.
-        let [forecast_before, forecast_after] =
-            [before, after].map(|hco| hco.report.default_architecture.as_ref());
-        let real = world.default_architecture();
-        let old_default = real.as_ref().or(forecast_before);
-        let new_default = forecast_after
-            .filter(|_| forecast_before != forecast_after)
-            .or(old_default);
+        let [old_default, new_default] =
+            situation.default_architectures([&before.report, &after.report]);
         let old: BTreeMap<Key, BootSource> = if world.sources.is_read() {
             world
                 .sources
@@ -464,7 +460,7 @@ impl<'w> Admission<'w> {
             new.insert(key, source);
         }
         [(before, old_default, old), (after, new_default, new)].map(|(hco, default, sources)| {
-            let default = default.map(Foreign::raw).unwrap_or_default();
+            let default = default.as_ref().map_or("", Foreign::raw);
             Self {
                 world,
                 kubevirt: hco.report.kubevirt(default.to_owned()),

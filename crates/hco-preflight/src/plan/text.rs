@@ -24,7 +24,7 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
             return text;
         }
     }
-    let (style, headline) = plan.headline();
+    let (style, headline) = plan.consequences();
     let (first, rest) = headline.split_once(": ").unwrap_or((&headline, ""));
     let between = if rest.is_empty() { "" } else { ": " };
     let headline = format!("{style}{first}{style:#}{between}{rest}");
@@ -33,9 +33,11 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     if let Some(problems) = plan.denied.as_ref().filter(|_| !is_sent) {
         line!(text, "\n{BOLD}new problems{BOLD:#}");
         reasons(&mut text, problems);
-        let line = "  The policy denies new objects that have these problems. It does not deny later updates of this object because of them.";
+        let line =
+            "  The policy does not deny later updates of this object because of these problems.";
         line!(text, "{}", folded(line, 2));
     }
+    of_effect(&mut text, "new warnings", &plan.rows, Effect::MinorProblem);
     of_effect(
         &mut text,
         "problems that end",
@@ -90,8 +92,8 @@ fn reasons(text: &mut String, reasons: &str) {
 /// Why the policy or HCO denies the object, and the consequences.
 fn denial(text: &mut String, plan: &Plan<'_>, denied: &str) {
     let (by_hco, by_policy) = (plan.is_denied_by_hco, !plan.situation.after.report.allowed);
-    let who = if by_policy { "the policy" } else { "HCO" };
-    line!(text, "{RED}denied{RED:#} by {who}:");
+    let who = plan.who_denies();
+    line!(text, "{RED}{who}{RED:#}:");
     reasons(text, denied);
     let what = match (by_hco, by_policy) {
         (false, _) => "If the policy did not deny it, this would happen:\n",

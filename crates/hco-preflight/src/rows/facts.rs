@@ -62,11 +62,17 @@ impl Fact {
                 .filter(|nodes| !nodes.is_empty())
                 .map(counted)
         };
-        let version = |report| situation.version(report).map(|version| version.text);
+        let mut versions = reports.map(|report| situation.version(report));
+        // The same version can come from two sources.
+        if let [Some(before), Some(after)] = &mut versions
+            && before.number.raw() == after.number.raw()
+        {
+            before.text.clone_from(&after.text);
+        }
         let mut facts = vec![
             Self::new("HyperConverged", one_line(&situation.name)),
             Self::compared("multi-architecture import", reports.map(import)),
-            Self::compared("HCO", reports.map(version)),
+            Self::compared("HCO", versions.map(|version| Some(version?.text))),
             Self::compared("workload nodes", reports.map(nodes)),
         ];
         let leaving = situation.leaving();
@@ -78,20 +84,21 @@ impl Fact {
             reports.map(|report| some(report.control_plane_architectures.as_deref())),
         );
         facts.extend(Some(control_plane).filter(|fact| fact.changes));
-        facts.push(Self::default_architecture(reports));
+        facts.push(Self::default_architecture(situation, reports));
         facts
     }
 
     /// MIRRORS: kubevirt pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without a default in the spec,
     /// the status keeps its current one. HCO before 1.18 removes the default from the spec.
-    fn default_architecture(reports: [&Report; 2]) -> Self {
+    fn default_architecture(situation: &Situation, reports: [&Report; 2]) -> Self {
         let [before, after] = reports.map(|report| report.default_architecture.as_ref());
         let is_kept = after.is_none() && before.is_some();
-        let shown = [before, after.or(before)]
+        let shown = situation
+            .default_architectures(reports)
             .map(|architecture| {
-                architecture.map_or_else(|| NO_DEFAULT.to_owned(), Foreign::to_string)
-            })
-            .map(Some);
+                let shown = architecture.as_ref().map(Foreign::to_string);
+                Some(shown.unwrap_or_else(|| NO_DEFAULT.to_owned()))
+            });
         let mut fact = Self::compared("default architecture of new VMs", shown);
         let reads_labels = reports[1]
             .version()

@@ -15,7 +15,7 @@ use crate::report::Report;
 pub(crate) struct State {
     multi_arch_import: Option<Import>,
     /// KubeVirt's default architecture; `None` if HCO does not set one.
-    pub(crate) default_architecture: Option<Foreign>,
+    default_architecture: Option<Foreign>,
     hco_version: Option<Foreign>,
     hco_version_origin: Option<Foreign>,
     control_plane: Vec<Foreign>,
@@ -24,11 +24,15 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(situation: &Situation, report: &Report) -> Self {
+    pub(crate) fn new(
+        situation: &Situation,
+        report: &Report,
+        default_architecture: Option<Foreign>,
+    ) -> Self {
         let version = situation.version(report);
         Self {
             multi_arch_import: report.multi_arch_import,
-            default_architecture: report.default_architecture.clone(),
+            default_architecture,
             hco_version: version.as_ref().map(|version| version.number.clone()),
             hco_version_origin: version.map(|version| version.origin),
             control_plane: report

@@ -11,7 +11,7 @@ use crate::rows::{Effect, Row, Severity, stops};
 use crate::terminal::{GREEN, RED, YELLOW};
 
 /// Where the rows of an effect stand in the headline.
-const PARTS: [(&[Effect], &str, [&str; 2]); 7] = [
+const PARTS: [(&[Effect], &str, [&str; 2]); 8] = [
     (&[Effect::Failing], "import", [" fails", " fail"]),
     (
         &[
@@ -49,6 +49,11 @@ const PARTS: [(&[Effect], &str, [&str; 2]); 7] = [
         "VM",
         [" cannot start", " cannot start"],
     ),
+    (
+        &[Effect::AlreadyOrphaned],
+        "VM",
+        [" is orphaned", " are orphaned"],
+    ),
     (&[Effect::Importing], "import", [" runs", " run"]),
 ];
 
@@ -74,7 +79,9 @@ pub(super) fn of(checked: &Checked) -> (Style, String) {
         let number = objects.len();
         let end = if number == 1 { one } else { several };
         if number > 0 {
-            parts.push(format!("{}{end}", count(number, what)));
+            let alert = effects.iter().find_map(|effect| effect.alert());
+            let alert = alert.map_or_else(String::new, |alert| format!(" ({alert})"));
+            parts.push(format!("{}{end}{alert}", count(number, what)));
         }
     }
     let reason = of_effects(rows, &[Effect::NoForecast]).map(|row| row.detail.to_string());
@@ -93,6 +100,7 @@ pub(super) fn of(checked: &Checked) -> (Style, String) {
     match (number, worst) {
         (1.., _) => (RED, format!("{}: {what}", count(number, "problem"))),
         (0, Some(Severity::Unknown)) => (YELLOW, format!("not everything is known: {what}")),
+        (0, _) if !unread.is_empty() => (YELLOW, format!("no problem in what was read: {what}")),
         (0, _) => (GREEN, format!("no problem: {what}")),
     }
 }

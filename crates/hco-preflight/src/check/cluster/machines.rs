@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::input::Situation;
 use crate::plan::machines::{already_without, excluded, unfinished};
 use crate::report::Conclusions as _;
-use crate::rows::{Effect, Row};
+use crate::rows::{Effect, Row, Severity};
 
 /// The VMs on nodes that the placement excludes, and the VMs whose disks do not exist.
 pub(super) fn affected(observed: &Situation) -> Vec<Row> {
@@ -20,9 +20,11 @@ pub(super) fn affected(observed: &Situation) -> Vec<Row> {
     for (node, machines) in excluded(observed).iter().filter(|_| is_evaluated) {
         let already = already_without(observed, node);
         let detail = format!("the placement excludes its node {node}: {already}");
-        let rows = machines
-            .iter()
-            .map(|machine| row(Effect::AlreadyOrphaned, machine, &detail));
+        // A plan shows them, too, but does not cause this.
+        let rows = machines.iter().map(|machine| Row {
+            severity: Severity::Loss,
+            ..row(Effect::AlreadyOrphaned, machine, &detail)
+        });
         all.extend(rows);
     }
     let waiting = waiting(observed);

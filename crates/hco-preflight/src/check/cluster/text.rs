@@ -104,15 +104,11 @@ fn closing(text: &mut String, checked: &Checked, program: &str) {
         .iter()
         .filter(|finding| finding.complete_fix().is_some())
         .count();
-    let flags = &checked.situation.kubectl.flags;
-    let source = match &checked.situation.from {
-        Some(from) => format!("--from {from}"),
-        None => format!("--cluster {flags}").trim_end().to_owned(),
-    };
+    let options = &checked.situation.options;
     let mut next = Vec::new();
     if fixable > 0 {
-        let fix = format!("{program} fix {source} -o commands");
-        next.push(format!("{}: `{fix}`", count(fixable, "fixable problem")));
+        let fix = format!("{program} fix {options} -o commands");
+        next.push(format!("{}: `{fix}`", count(fixable, "fixable finding")));
     }
     if let Some(Finding { rule, .. }) = findings.first() {
         next.push(format!("the page of a rule: `{program} explain {rule}`"));

@@ -93,7 +93,7 @@ fn the_policies_of_the_cluster_decide(#[case] policies: &[Value], #[case] lines:
 #[case::not_evaluated(&[selecting(&json!({"objectSelector": {"matchLabels": {"a": "b"}}, "matchConditions": [{"name": "never", "expression": "false"}]}))], "check --cluster", 1, &["note: ClusterAdmissionPolicy a: not evaluated: objectSelector, matchConditions; the cluster may skip this policy for some requests"])]
 // The other policy is for another namespace.
 #[case::unknown_settings_alone(&[policy("a", "protect", json!({"level": {}})), for_others(&policy("b", "protect", level("warn")))], "check --cluster", 2, &[UNKNOWN_SETTING])]
-#[case::fixed(&[policy("a", "protect", level("ignore")), policy("b", "protect", level("warn")), policy("c", "protect", json!({}))], "fix --cluster -o commands", 1, &[A, B, "review needed: in the cluster: [multi-arch-import-disabled] [..]", "note: 1 finding to review: fix manually, or run again with --unsafe"])]
+#[case::fixed(&[policy("a", "protect", level("ignore")), policy("b", "protect", level("warn")), policy("c", "protect", json!({}))], "fix --cluster -o commands", 1, &[A, B, "review needed: in the cluster: [multi-arch-import-disabled] [..]", "note: 1 finding for you to decide: run again with --enable-import, or with --place-on ARCH"])]
 #[case::nothing_fixed(&[policy("a", "protect", level("ignore")), policy("b", "monitor", json!({}))], "fix --cluster -o commands", 0, &[A, B_MONITORS, "note: nothing to fix"])]
 fn other_command_lines_use_them_too(
     #[case] policies: &[Value],

@@ -143,7 +143,12 @@ fn a_virtual_machine_on_an_excluded_node_is_said() {
     }
     let row =
         "! default/vm: the placement excludes its node node-7: it runs there without virt-handler";
-    run(&format!("check -q --from {from}")).prints(&[row]);
+    let headline = "1 VM is orphaned (OrphanedVirtualMachineInstances)";
+    run(&format!("check -q --from {from}")).prints(&[headline, row]);
+    // KubeVirt cannot migrate it.
+    let leaves = run(&format!("plan -q --from {from} --what-if arm64=-1"));
+    leaves
+        .prints(&["when its node node-7 leaves; before the change, shut it down inside the guest"]);
 }
 
 /// The disk that the VM waits for may never exist.

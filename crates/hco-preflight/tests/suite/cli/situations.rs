@@ -46,7 +46,7 @@ const NOTHING_TO_FIX: Answer = Answer("nothing to fix", 0);
 #[case::import_on_and_failing(
     "status-ready.yaml",
     &[(UP_TO_DATE, FAILS), (NO_IMPORT, FAILED)],
-    Answer("2 problems: 2 imports fail\n", 1),
+    Answer("2 problems: 2 imports fail (CDIDataImportCronOutdated)\n", 1),
     NOTHING_TO_FIX
 )]
 #[case::ssp_stopped(

@@ -37,6 +37,17 @@ fn a_snapshot_gives_the_same_status_as_its_cluster(#[case] file: &str) {
 
 /// A VM's disk has its own name; the disks of golden images are read. Without the last applied configuration, kubectl would
 /// keep a field that the manifest no longer has.
+/// A check of the cluster shows what the plan predicted.
+#[test]
+fn a_cluster_without_workload_nodes_has_a_problem() {
+    let plan = run("plan -q --from status-ready.yaml --what-if amd64=-1,arm64=-1");
+    plan.exits(1).prints(&["1 new problem: no-workload-nodes"]);
+    let role = ("node-role.kubernetes.io/worker", "example.com/other");
+    let from = copy("status-ready.yaml", &[role], &[]);
+    let check = run(&format!("check -q --from {from}")).exits(1);
+    check.prints(&["1 problem: no-workload-nodes"]);
+}
+
 #[test]
 fn a_snapshot_has_what_is_read_and_no_secrets() {
     let secret = json!({"password": "hunter2"});

@@ -174,18 +174,9 @@ fn as_a_plugin_of_kubectl_it_names_what_was_typed() {
 }
 
 #[test]
-fn every_shell_is_completed() {
-    for (shell, word) in [
-        ("bash", "complete -F _hco__preflight"),
-        ("zsh", "#compdef hco-preflight"),
-        ("fish", "complete -c hco-preflight"),
-        ("powershell", "-CommandName 'hco-preflight'"),
-        ("elvish", "arg-completer[hco-preflight]"),
-    ] {
-        let run = run(&format!("completions {shell}")).exits(0);
-        // Options are completed too.
-        run.prints(&[word, "what-if"]);
-    }
+fn a_shell_completes_commands_and_options() {
+    let bash = run("completions bash").exits(0);
+    bash.prints(&["complete -F _hco__preflight", "what-if"]);
 }
 
 /// The message repeats the words, which can be the names of files.
