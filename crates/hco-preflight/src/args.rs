@@ -171,12 +171,11 @@ impl Subject {
     pub(crate) fn options(&self) -> String {
         let connection = &self.connection;
         let file = |path: &PathBuf| shell_word(&foreign::path(path));
-        let mut options = match &self.from {
-            Some(from) => format!("--from {}", file(from)),
-            None => {
-                let flags = Kubectl::new(connection, connection.context.as_deref()).flags;
-                format!("--cluster {flags}").trim_end().to_owned()
-            }
+        let mut options = if let Some(from) = &self.from {
+            format!("--from {}", file(from))
+        } else {
+            let flags = Kubectl::new(connection, connection.context.as_deref()).flags;
+            format!("--cluster {flags}").trim_end().to_owned()
         };
         let namespace = connection
             .namespace
