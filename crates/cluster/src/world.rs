@@ -283,6 +283,11 @@ impl World {
             .collect()
     }
 
+    /// Why files were skipped.
+    pub fn skipped(&self) -> Option<&str> {
+        Some(&self.skipped.as_ref()?.reason)
+    }
+
     /// The lists for the engine's comparison. For a kind that was not read, the engine uses its forecast. Without
     /// DataImportCrons, it uses the forecast for all kinds, because no disk would belong to an existing one.
     pub fn boot_sources(&self) -> Value {

@@ -93,7 +93,6 @@ impl Resource {
 /// A permission that a service account can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Permission<'p> {
-    /// For example `list`.
     pub verb: &'p str,
     pub resource: Resource,
     /// The namespace; `None` for the whole cluster.

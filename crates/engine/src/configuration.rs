@@ -133,6 +133,15 @@ impl<'a> Configuration<'a> {
             })
     }
 
+    /// The default preference of a template's boot sources. HCO keeps the labels of its own templates.
+    pub(crate) fn default_preference<'t>(&self, template: &'t Template<'_>) -> Option<&'t str> {
+        let is_common = self.installation.common.contains_key(&template.name);
+        template
+            .default_preference
+            .as_deref()
+            .filter(|_| !is_common)
+    }
+
     pub(crate) fn path_of(&self, template: &Template<'_>) -> FieldPath {
         self.hco.fields.templates.path().index(template.index)
     }

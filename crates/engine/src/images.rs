@@ -75,13 +75,13 @@ impl Images {
         };
         let mut lines = Vec::new();
         if lookups.excess > 0 {
-            let verb = if lookups.excess == 1 {
-                " was"
+            let images = if lookups.excess == 1 {
+                "image was"
             } else {
-                "s were"
+                "images were"
             };
             lines.push(format!(
-                "{} image{verb} not checked: a request makes at most {LIMIT} lookups.",
+                "{} {images} not checked: a request makes at most {LIMIT} lookups.",
                 lookups.excess
             ));
         }

@@ -23,7 +23,6 @@ enum Imports<'a> {
 pub(crate) enum Loss {
     Image,
     Architectures(Vec<String>),
-    /// The import of a template newly stops here.
     Stop(Stop),
     Acceptance,
 }

@@ -121,7 +121,6 @@ pub(crate) fn with_findings(
 struct RuleSection<'e> {
     rule: &'static Rule,
     counts: BTreeMap<Outcome, usize>,
-    /// The shown ones.
     findings: Vec<&'e Finding>,
 }
 

@@ -139,7 +139,6 @@ pub enum NoForecastReport {
 #[serde(rename_all = "camelCase")]
 pub struct ForecastReport {
     pub crons: Vec<CronReport>,
-    /// The DataSources that belong to a template.
     pub data_sources: Vec<DataSourceReport>,
     /// The templates for which SSP drops or overwrites a DataImportCron.
     pub lost: Vec<Foreign>,
@@ -174,7 +173,6 @@ pub struct DataSourceReport {
     pub namespace: Foreign,
     pub name: Foreign,
     pub points_to: Option<Foreign>,
-    /// Its architecture label; empty without one.
     pub architecture_label: Foreign,
     /// Whether a disk will exist for it; `None` if SSP never stops changing the objects.
     pub filled: Option<bool>,

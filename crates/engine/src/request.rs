@@ -27,7 +27,6 @@ pub(crate) const MAX_EVALUATED_AGAIN: usize = 128 << 10;
 /// need a list of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// The fields that the API server needs.
     Verdict,
     Everything,
 }

@@ -14,7 +14,6 @@ pub enum Level {
 }
 
 impl Level {
-    /// All levels, the most severe first.
     pub const ALL: [Self; 3] = [Self::Deny, Self::Warn, Self::Ignore];
 }
 

@@ -89,7 +89,6 @@ mod prelude {
 #[derive(Clone, Copy)]
 pub(crate) enum Check {
     Object(for<'f> fn(&'f Configuration<'f>) -> Violations<'f>),
-    /// The nodes for the object's placement.
     Nodes(for<'f> fn(&'f Configuration<'f>, &'f Census) -> Violations<'f>),
     /// The objects that SSP and CDI create, and the changes in the cluster.
     Forecast(

@@ -44,7 +44,6 @@ pub(crate) struct Settings {
     pub(crate) images: ImageChecks,
     /// The hosts at which images are looked up, in lower case; all hosts if absent.
     registries: Option<Vec<String>>,
-    /// The repairs at admission, by rule ID.
     pub(crate) repairs: Vec<(&'static str, Repair)>,
     pub(crate) service_account: Option<ServiceAccount>,
     /// The version of HCO, where the object does not contain it.

@@ -168,16 +168,15 @@ impl Subject {
     }
 
     /// The options for the same cluster and the same settings, as words of a shell.
-    pub(crate) fn options(&self) -> String {
-        let connection = &self.connection;
+    pub(crate) fn options(&self, Kubectl { flags }: &Kubectl) -> String {
         let file = |path: &PathBuf| shell_word(&foreign::path(path));
         let mut options = if let Some(from) = &self.from {
             format!("--from {}", file(from))
         } else {
-            let flags = Kubectl::new(connection, connection.context.as_deref()).flags;
             format!("--cluster {flags}").trim_end().to_owned()
         };
-        let namespace = connection
+        let namespace = self
+            .connection
             .namespace
             .as_deref()
             .map(|name| ("-n", shell_word(&one_line(name))));

@@ -124,7 +124,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     let exit = verdicts.exit().max(left);
     summarize(&verdicts, fixes.len(), exit, args, terminal);
     if !fixes.is_empty() && !args.quiet {
-        advise(&fixes, args, terminal);
+        advise(&fixes, args, &kubectl, terminal);
     }
     Ok(exit)
 }
@@ -141,7 +141,7 @@ fn note_summaries(fixed: &[Fixed<'_>], terminal: &Terminal) {
 }
 
 /// Notes what to do before the changes are applied.
-fn advise(fixes: &[Remedy], args: &args::Fix, terminal: &Terminal) {
+fn advise(fixes: &[Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Terminal) {
     if args.subject.is_live() && args.output.is_some() {
         terminal.note("if an object has changed since it was read, the API server rejects its patch (`the server rejected our request due to an error in our request`): run this again");
         terminal.note("if `kubectl apply`, Argo CD, or Flux manages an object, make the change in its file as well, because the next apply or sync reverts the patch");
@@ -149,7 +149,7 @@ fn advise(fixes: &[Remedy], args: &args::Fix, terminal: &Terminal) {
     if args.r#unsafe && !args.subject.images && fixes.iter().any(sets_annotation) {
         terminal.note("images were not looked up: check the architectures annotations before you apply this, or use --images");
     }
-    let (name, options) = (&terminal.name, args.subject.options());
+    let (name, options) = (&terminal.name, args.subject.options(kubectl));
     let what_if = match args.what_if {
         Some(_) => " --what-if COUNTS",
         None => "",

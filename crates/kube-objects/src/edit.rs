@@ -15,7 +15,6 @@ use crate::path::{FieldPath, Segment, unescaped};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchOperation {
     pub op: Cow<'static, str>,
-    /// A JSON pointer.
     pub path: String,
     /// The new value; absent for `remove`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -29,7 +29,6 @@ pub(super) enum ImageAgreement {
     Partial(String),
     /// It lists an architecture that the image does not support, or none of the nodes.
     Wrong(String),
-    /// No node can run the image.
     Unusable,
 }
 
@@ -132,7 +131,7 @@ impl<'f> Fixes<'_, 'f> {
             .map(String::as_str)
             .filter(|name| is_architecture(name))
             .partition(|name| workload.contains_key(*name));
-        let preference = template.default_preference.as_deref();
+        let preference = self.configuration().default_preference(template);
         let only = preference.and_then(only_architecture);
         let (of_nodes, others) = match only.filter(|only| of_nodes.contains(only)) {
             Some(only) => (vec![only], Vec::new()),
@@ -206,7 +205,7 @@ impl<'f> Fixes<'_, 'f> {
     }
 
     fn list_workload(&self, template: &Template<'f>, summary: &str) -> Fix {
-        let preference = template.default_preference.as_deref();
+        let preference = self.configuration().default_preference(template);
         let only = preference.and_then(only_architecture);
         if let Some((preference, only)) = preference.zip(only)
             && self.workload().contains_key(only)

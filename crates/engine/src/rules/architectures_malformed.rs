@@ -1,5 +1,5 @@
 use super::prelude::*;
-use crate::architecture::{Mistake, is_mistake};
+use crate::architecture::{Mistake, is_mistake, supported_by_kubevirt};
 
 pub(crate) static RULE: Rule = Rule::about_annotations("architectures-malformed", Level::Deny)
     .repaired_by(RepairKind::Normalise);
@@ -23,14 +23,22 @@ pub(crate) fn check<'f>(
 }
 
 fn fact(template: &Template<'_>, entry: &str) -> String {
-    let reason = match Mistake::of(entry) {
-        Mistake::Blanks(_) => "leading or trailing whitespace".to_owned(),
-        Mistake::Case(name) => format!("names of architectures are lowercase: {name}"),
-        Mistake::Alias(name) => format!("Kubernetes calls this architecture {name}"),
-        Mistake::Typo(name) => {
+    let mistake = Mistake::of(entry);
+    let narrow = mistake
+        .meant()
+        .filter(|name| supported_by_kubevirt(name) != *name);
+    let reason = match (narrow, mistake) {
+        (Some(name), _) => format!(
+            "KubeVirt does not support {name}; did you mean {}?",
+            supported_by_kubevirt(name)
+        ),
+        (_, Mistake::Blanks(_)) => "leading or trailing whitespace".to_owned(),
+        (_, Mistake::Case(name)) => format!("names of architectures are lowercase: {name}"),
+        (_, Mistake::Alias(name)) => format!("Kubernetes calls this architecture {name}"),
+        (_, Mistake::Typo(name)) => {
             format!("there is no architecture with this name; did you mean {name}?")
         }
-        Mistake::Unknown => "there is no architecture with this name".to_owned(),
+        (_, Mistake::Unknown) => "there is no architecture with this name".to_owned(),
     };
     format!(
         "The entry {} of template {} is not valid ({reason}): HCO ignores it.",

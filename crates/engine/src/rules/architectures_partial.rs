@@ -28,14 +28,14 @@ pub(crate) fn check<'f>(
                         quote(&template.name),
                         names(missing)
                     ),
-                    fixes: fixes(template),
+                    fixes: fixes(configuration, template),
                 }
             })
         })
 }
 
-fn fixes<'f>(template: &'f Template<'f>) -> Vec<Proposal<'f>> {
-    let preference = template.default_preference.as_deref();
+fn fixes<'f>(configuration: &Configuration<'_>, template: &'f Template<'f>) -> Vec<Proposal<'f>> {
+    let preference = configuration.default_preference(template);
     if let Some((preference, only)) = preference.zip(preference.and_then(only_architecture))
         && template.architectures.as_deref() == Some(only)
     {

@@ -13,7 +13,6 @@ struct EmptyBootSource<'f> {
     forecast: &'f Forecast<'f>,
     template: &'f SspTemplate<'f>,
     target: &'f str,
-    /// Whether the target is a pointer, too.
     is_chain: bool,
 }
 

@@ -18,10 +18,8 @@ pub(crate) fn check<'f>(
     configuration
         .annotations()
         .filter(move |_| version.requires_architectures_in_preferences())
-        // HCO keeps the labels of its own template.
-        .filter(|(template, _)| !configuration.installation.common.contains_key(&template.name))
         .filter_map(move |(template, value)| {
-            let preference = template.default_preference.as_deref()?;
+            let preference = configuration.default_preference(template)?;
             let required = required_architecture(preference)?;
             let mut others = value.supported(&census.workload);
             others.remove(required);

@@ -18,15 +18,12 @@ pub(crate) fn check<'f>(
     // If the version is known, the letter case is a problem only before 1.19.
     let is_case_ignored = version.is_known && version.number.ignores_case_of_gates();
     let gates = configuration.hco.import.gates.iter().enumerate();
-    let near: Vec<_> = gates
+    gates
         .filter_map(|(index, gate)| Some((index, gate, typos(gate)?)))
-        .collect();
-    let is_alone = near.len() == 1;
-    near.into_iter()
         .filter(move |(_, gate, typos)| gate.name != GATE && (*typos > 0 || !is_case_ignored))
         .map(move |(index, gate, typos)| Violation {
             value: gate.name.as_str().into(),
-            ..Violation::new(move || describe(configuration, index, gate, typos, is_alone))
+            ..Violation::new(move || describe(configuration, index, gate, typos))
         })
 }
 
@@ -37,13 +34,12 @@ fn typos(gate: &Gate) -> Option<usize> {
     is_near.then(|| distance(&gate.name, GATE, TYPOS)).flatten()
 }
 
-/// `typos` is 0 if only the letter case differs. A gate is alone if no other name resembles the import's gate.
+/// `typos` is 0 if only the letter case differs. Correcting the name can change the import.
 fn describe<'f>(
     configuration: &Configuration<'_>,
     index: usize,
     gate: &Gate,
     typos: usize,
-    is_alone: bool,
 ) -> Description<'f> {
     let version = configuration.version();
     let (gates, field) = (
@@ -56,9 +52,6 @@ fn describe<'f>(
     let is_listed = gates.iter().any(|gate| gate.name == GATE);
     let is_editable = gate.has_plain_key && !is_listed;
     let patch = is_editable.then(|| PatchOperation::replace(&path, GATE));
-    // Correcting the name can change the import, unless this version ignores the letter case.
-    let ignores_case = version.is_known && version.number.ignores_case_of_gates();
-    let is_complete = typos == 0 && ignores_case && is_alone && is_editable;
     let fix = Fix::edits(format!("use the name {GATE}"), Vec::from_iter(patch));
     Description {
         path,
@@ -72,6 +65,6 @@ fn describe<'f>(
             ),
             _ => format!("The feature gate {name} is unknown: HCO ignores it."),
         },
-        fixes: vec![Proposal::Fix(fix.complete_if(is_complete))],
+        fixes: vec![Proposal::Fix(fix)],
     }
 }

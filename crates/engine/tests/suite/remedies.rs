@@ -33,7 +33,11 @@ fn fixes_resolve_the_findings_of_every_case() {
 /// People apply the fixes of a VM manually.
 #[test]
 fn a_fix_of_a_vm_causes_no_denial() {
-    for case in cases() {
+    let mut applied = 0;
+    let machines = cases()
+        .into_iter()
+        .filter(|case| case.request()["object"]["kind"] == "VirtualMachine");
+    for case in machines {
         let report = |object: &Value| {
             let mut request = case.request();
             request["object"] = object.clone();
@@ -41,20 +45,16 @@ fn a_fix_of_a_vm_causes_no_denial() {
         };
         let machine = case.request()["object"].clone();
         let before = report(&machine).findings;
-        let fixes = before.iter().flat_map(|finding| &finding.fixes);
-        for fix in fixes.filter(|_| machine["kind"] == "VirtualMachine") {
+        for fix in before.iter().flat_map(|finding| &finding.fixes) {
+            applied += usize::from(!fix.patch.is_empty());
             let after = report(&apply(&machine, &fix.patch).unwrap());
             let new = after.findings.iter().find(|finding| {
                 finding.level == Outcome::Deny && before.iter().all(|old| old.rule != finding.rule)
             });
-            assert!(
-                new.is_none(),
-                "{}: {} causes {new:?}",
-                case.name,
-                fix.summary
-            );
+            assert_eq!(new, None, "{}: {}", case.name, fix.summary);
         }
     }
+    assert!(applied >= 20, "only {applied} fixes were applied");
 }
 
 /// Checks the property for a request; returns how many fixes were applied.

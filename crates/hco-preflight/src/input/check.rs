@@ -82,6 +82,10 @@ impl<'s> Check<'s> {
             }
             None => None,
         };
+        let skipped = world.as_ref().and_then(World::skipped);
+        files
+            .failures
+            .extend(skipped.map(|reason| Failure::new(reason.to_owned())));
         let questions = if subject.filename.is_empty() {
             of_cluster(world.as_ref(), connection.namespace.as_deref())?
         } else {

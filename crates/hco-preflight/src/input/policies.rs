@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 use cluster::{Notes, World};
+use engine::Level;
 use serde_json::{Value, json};
 
 use super::deployed;
@@ -75,6 +76,18 @@ impl Policies {
     pub(super) fn set_default(&mut self, key: &str, value: &Value) {
         for settings in self.all_settings().filter_map(Value::as_object_mut) {
             settings.entry(key).or_insert_with(|| value.clone());
+        }
+    }
+
+    /// Sets the level of a rule for which the user and the policies set none.
+    pub(super) fn set_default_level(&mut self, rule: &str, level: Level) {
+        for settings in self.all_settings().filter_map(Value::as_object_mut) {
+            let levels = settings.entry("levels").or_insert_with(|| json!({}));
+            if let Some(levels) = levels.as_object_mut() {
+                levels
+                    .entry(rule)
+                    .or_insert_with(|| level.into_str().into());
+            }
         }
     }
 

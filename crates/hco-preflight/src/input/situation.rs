@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use cluster::foreign::{self, Foreign, one_line};
 use cluster::object_name::{in_namespace, key, name};
 use cluster::{Cluster, Connection, Identity, Node, Notes, Reader, World, hyperconverged, labels};
-use engine::{Comparison, Consequence, Objects, VersionSource};
+use engine::{Comparison, Consequence, Level, Objects, VersionSource};
 use kube_objects::json::{Field, Json};
 use kube_objects::placement::Placement;
 use operator_models::hco::api_version::ApiVersion;
@@ -248,6 +248,10 @@ impl Situation {
         let known = &mut kept.policies;
         let mut policies = Policies::read(subject, None, Some(&world), questions, known, notes)?;
         let given: Vec<&Value> = question.old.iter().chain([question.sent()]).collect();
+        if question.place.is_none() {
+            // No VM starts, whatever the policy does with a new object.
+            policies.set_default_level("no-workload-nodes", Level::Deny);
+        }
         // Another version can ship other templates.
         if version.is_none()
             && let Some(common) = common_templates(&given)
@@ -304,8 +308,8 @@ impl Situation {
             is_sent: question.place.is_some(),
             version: version.map(str::to_owned),
             name: question.identity.namespaced_name(),
+            options: subject.options(&kubectl),
             kubectl,
-            options: subject.options(),
         };
         let unknown = situation
             .before

@@ -9,6 +9,7 @@ use cluster::field::text;
 use cluster::object_name::{key, name};
 use cluster::{DataSource, KubeVirt, Metadata, Notes, Preference, Reference, World};
 use engine::Import;
+use operator_models::hco::golden_image::SHIPPED as SHIPPED_TEMPLATES;
 use operator_models::hco::template::{DEFAULT_PREFERENCE, DEFAULT_PREFERENCE_KIND};
 use operator_models::hco::version::HcoVersion;
 use operator_models::kubevirt::installation::{self, MULTI_ARCHITECTURE};
@@ -238,7 +239,10 @@ fn kubevirt(known: Option<KubeVirt>, report: &Report) -> Value {
 /// labels of a DataImportCron to its DataSource.
 fn preferences(object: &Value, report: &Report) -> BTreeMap<String, [String; 2]> {
     let crons = report.forecast.iter().flat_map(|forecast| &forecast.crons);
+    // HCO keeps the labels of its own templates.
+    let is_common = |name: &str| SHIPPED_TEMPLATES.iter().any(|(common, ..)| *common == name);
     crons
+        .filter(|cron| !is_common(cron.template.raw()))
         .filter_map(|cron| {
             let mut templates = of_spec(object).map(|(_, template)| template);
             let template = templates.find(|template| name(template) == cron.template.raw())?;

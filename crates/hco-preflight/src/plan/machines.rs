@@ -211,9 +211,10 @@ impl<'w> Sides<'w> {
         let mut is_advised = false;
         let way_out = match (lost, chosen) {
             _ if machine.is_none() && self.situation.world.machines.is_read() => {
-                let migrate = match lost {
-                    Some(_) => "",
-                    None => "before the change, migrate it: ",
+                let migrate = if lost.is_some() || !has_virt_handler {
+                    ""
+                } else {
+                    "before the change, migrate it: "
                 };
                 format!("{migrate}it has no VirtualMachine that starts it again")
             }

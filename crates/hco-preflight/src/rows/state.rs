@@ -14,7 +14,7 @@ use crate::report::Report;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct State {
     multi_arch_import: Option<Import>,
-    /// KubeVirt's default architecture; `None` if HCO does not set one.
+    /// KubeVirt's default architecture; `None` if it is not known.
     default_architecture: Option<Foreign>,
     hco_version: Option<Foreign>,
     hco_version_origin: Option<Foreign>,

@@ -153,7 +153,8 @@ impl<'a> AnnotationOperation<'a> {
     /// The pointers to the values that it changes.
     ///
     /// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch, which decodes the
-    /// patched JSON into the object that it patched: a field or a key that is removed keeps its value.
+    /// patched JSON into the object that it patched: a field or a key that is removed keeps its value. The items after a
+    /// new or removed one are decoded into other items.
     fn changed_pointers(&self) -> impl Iterator<Item = &str> {
         let is_item = |pointer: &&str| {
             let last = pointer.rsplit('/').next();
@@ -205,7 +206,10 @@ impl<'a> AnnotationOperation<'a> {
                 continue;
             }
             match self.op.as_deref()? {
-                "remove" if index? < names.len() => changed.push(names.remove(index?).into()),
+                "remove" if index? < names.len() => {
+                    changed.extend(names.iter().skip(index?).map(ToString::to_string));
+                    names.remove(index?);
+                }
                 "replace" => {
                     let replaced = names.get_mut(index?)?;
                     changed.push(replaced.to_string());
@@ -214,8 +218,9 @@ impl<'a> AnnotationOperation<'a> {
                 }
                 "add" if *position == "-" || index? <= names.len() => {
                     let name = self.name_in_value()?;
-                    changed.push(name.to_string());
                     names.insert(index.unwrap_or(names.len()), name);
+                    let first = index.unwrap_or(names.len() - 1);
+                    changed.extend(names.iter().skip(first).map(ToString::to_string));
                 }
                 _ => return None,
             }

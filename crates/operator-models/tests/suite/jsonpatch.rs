@@ -35,9 +35,9 @@ replace @/3/spec/schedule "@daily" | :all
 replace @/-/spec/schedule | :all
 replace @ [] | :all
 add @/- {"metadata":{"name":"d"}} | :d
-add @/0 {"metadata":{"name":"d"}};replace @/1/spec {} | :a d
+add @/0 {"metadata":{"name":"d"}};replace @/1/spec {} | :a b c d
 add @/- {} | :all
-remove @/0;replace @/0/spec {} | :a b
+remove @/0;replace @/0/spec {} | :a b c
 remove @/3 | :all
 replace @/0 {"metadata":{"name":"d"}} | :a d
 copy @/0 | :all"#;

@@ -23,16 +23,10 @@ pub(super) fn of<'s>(
         .filter(move |finding| !shown.contains(finding))
 }
 
-/// Whether it is a problem of the cluster, whatever the policy does with new objects: without workload nodes, no VM starts.
-fn is_problem(finding: &Finding) -> bool {
-    finding.level == Outcome::Deny || finding.rule == "no-workload-nodes"
-}
-
 pub(super) fn row(finding: &Finding, object: &str) -> Row {
-    let effect = if is_problem(finding) {
-        Effect::Problem
-    } else {
-        Effect::MinorProblem
+    let effect = match finding.level {
+        Outcome::Deny => Effect::Problem,
+        Outcome::Warn | Outcome::Carried => Effect::MinorProblem,
     };
     let alert = alert(finding);
     let fires = alert
@@ -49,7 +43,7 @@ pub(super) fn row(finding: &Finding, object: &str) -> Row {
 pub(super) fn names(findings: &[Finding]) -> Vec<String> {
     let mut names: Vec<String> = findings
         .iter()
-        .filter(|finding| is_problem(finding))
+        .filter(|finding| finding.level == Outcome::Deny)
         .map(|finding| match alert(finding) {
             Some(alert) => format!("{alert} fires"),
             None => finding.rule.to_string(),

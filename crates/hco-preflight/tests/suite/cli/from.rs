@@ -256,6 +256,8 @@ fn a_broken_file_of_a_directory_has_no_objects() {
     // A file that is not read could have had any object.
     write(&directory.join("others.json"), &others);
     write(&directory.join("more.yaml"), "a: [\n");
+    let fails = |words: &str| run(&format!("{words} -q --from {}", directory.display())).exits(2);
+    fails("fix -o commands").notes("more.yaml");
     for words in ["check", "plan --what-if arm64=1"] {
         let words = format!("{words} -q --from {}", directory.display());
         let unread = run(&words).exits(2);
