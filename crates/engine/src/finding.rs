@@ -20,7 +20,6 @@ pub struct Finding {
     pub template: Option<Foreign>,
     /// Distinguishes it from other findings of the rule about the same template.
     pub value: Foreign,
-    /// The state, then the consequence.
     pub fact: String,
     /// The effect on HCO, if it is one of these. Otherwise, the fact states the consequence.
     #[serde(default, skip_serializing_if = "Option::is_none")]

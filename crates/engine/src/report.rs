@@ -48,7 +48,6 @@ pub struct Report {
     /// Why there is no forecast; `None` if there is one, or if the report is not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_forecast: Option<NoForecastReport>,
-    /// The same for the object before the update.
     pub forecast_before: Option<ForecastReport>,
     /// The changes in the cluster that the update causes. They are not read from JSON, because only callers of the engine
     /// use them.

@@ -294,7 +294,6 @@ pub fn registry_answers(input: &[u8]) {
 /// `None` if a key is repeated and the last one decides, or if `serde_json` cannot read a value.
 #[expect(clippy::option_option, reason = "the outer one is what no model knows")]
 fn architectures(manifest: &[u8], config: &[u8]) -> Option<Option<BTreeSet<String>>> {
-    const DOCKER: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
     let unique = |bytes: &[u8]| {
         let value: Value = serde_json::from_slice(bytes).ok()?;
         let written = value.to_string();
@@ -311,8 +310,6 @@ fn architectures(manifest: &[u8], config: &[u8]) -> Option<Option<BTreeSet<Strin
     if !has_texts(&manifest, &["mediaType"]) {
         return Some(None);
     }
-    // In Docker's format, an entry without a platform is for no platform.
-    let is_docker = manifest["mediaType"] == DOCKER;
     let names = match &manifest["manifests"] {
         Value::Null => {
             let config = unique(config)?;
@@ -334,7 +331,8 @@ fn architectures(manifest: &[u8], config: &[u8]) -> Option<Option<BTreeSet<Strin
                     return Some(None);
                 }
                 let platform = &entry["platform"];
-                if is_docker && platform.is_null() {
+                // It is for no platform, or for those without an entry, and then it is read only if one of these is requested.
+                if platform.is_null() {
                     continue;
                 }
                 let text = |key| match &platform[key] {

@@ -50,7 +50,6 @@ pub enum Unknown {
 pub struct Image {
     /// The host of the registry, and its port if the URL has one.
     host: String,
-    /// The repository, with its tag or digest.
     name: String,
 }
 
@@ -142,8 +141,12 @@ impl Image {
             return Err(Unknown::TooManyArchitectures(supported.len()));
         }
         let default = index.default();
-        if supported.is_empty() && default.is_none() {
-            return Err(Unknown::NoLinux);
+        match default {
+            None if supported.is_empty() => return Err(Unknown::NoLinux),
+            Some(_) if supported.is_empty() && architectures.is_empty() => {
+                return Err(Unknown::NoPlatform);
+            }
+            _ => {}
         }
         for architecture in architectures {
             let availability = match index.entry(architecture) {

@@ -14,7 +14,6 @@ pub type CommonTemplates = BTreeMap<String, CommonTemplate>;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommonTemplate {
-    /// `None` if it is unknown.
     pub registry: Option<RegistrySource>,
     pub architectures: Option<String>,
     /// Whether the annotation is known. If it is not, no rule evaluates it.
