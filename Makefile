@@ -47,7 +47,7 @@ test: setup ## Run the tests that need no other program
 	$(TEST) --no-fail-fast
 
 test-wasm: setup ## Run the tests of the module's crates in WebAssembly (needs Node.js and wasm-bindgen-cli)
-	$(CARGO) test --locked -p engine -p operator-models -p kube-objects --lib --test suite --target wasm32-unknown-unknown
+	$(CARGO) test --locked -p engine -p operator-models -p kube-objects --tests --target wasm32-unknown-unknown
 
 e2e-tests: annotated-policy.wasm ## Run the policy with kwctl (needs kwctl and bats)
 	bats e2e-tests/e2e.bats
@@ -117,7 +117,7 @@ generate: ## Write the files that repeat the rules and their pages, and the snap
 	GENERATE=1 INSTA_UPDATE=always $(TEST) --quiet --test suite
 
 coverage: setup ## Measure the lines of the module's crates that their tests run (needs cargo-llvm-cov)
-	$(CARGO) llvm-cov --locked -p engine -p operator-models -p kube-objects --lib --test suite --quiet --summary-only --fail-under-lines 98
+	$(CARGO) llvm-cov --locked -p engine -p operator-models -p kube-objects --tests --quiet --summary-only --fail-under-lines 98
 
 mutants: setup ## Change the module's crates in many small ways, and list what no test notices (needs cargo-mutants; PART=3/20 or FILES="..."; UPDATE=1)
 	UPDATE=$(UPDATE) .ci/mutants $(or $(FILES),$(PART))

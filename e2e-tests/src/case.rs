@@ -293,22 +293,3 @@ fn changes(object: &Value, repaired: Option<&Value>) -> Vec<String> {
     changes.sort();
     changes
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn few_cases_differ_on_an_api_server_and_each_says_why() {
-        let differs = |case: &Case| matches!(case.apiserver, Arrival::Differs(_));
-        let number = cases().iter().filter(|case| differs(case)).count();
-        assert!(number <= 40, "{number}");
-        let reasons = CASES.files().filter_map(File::contents_utf8).map(|text| {
-            let lines = text.lines().zip(text.lines().skip(1));
-            lines
-                .filter(|(above, line)| above.starts_with("# ") && *line == "apiserver:")
-                .count()
-        });
-        assert_eq!(reasons.sum::<usize>(), number);
-    }
-}

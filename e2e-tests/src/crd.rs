@@ -16,33 +16,3 @@ pub fn crd(name: &str) -> String {
     GzDecoder::new(file).read_to_string(&mut text).unwrap();
     text
 }
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn each_file_has_its_source_and_each_source_its_file() {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("crds");
-        let readme = std::fs::read_to_string(directory.join("README.md")).unwrap();
-        let rows: BTreeSet<&str> = readme
-            .lines()
-            .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
-            .map(|(name, _)| name)
-            .collect();
-        let files: BTreeSet<String> = std::fs::read_dir(directory)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .filter_map(|file| file.strip_suffix(".yaml.gz").map(str::to_owned))
-            .collect();
-        assert_eq!(rows, files.iter().map(String::as_str).collect());
-        for name in rows {
-            assert!(
-                crd(name).contains("\nkind: CustomResourceDefinition\n"),
-                "{name}"
-            );
-        }
-    }
-}

@@ -9,6 +9,7 @@
 
 mod generated;
 mod handbook;
+mod inputs;
 mod metadata;
 mod module;
 mod modules;
