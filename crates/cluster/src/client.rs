@@ -9,6 +9,7 @@ mod login;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIGroup;
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
@@ -34,6 +35,8 @@ pub struct Cluster {
     timeout: Option<Duration>,
     /// The time at which all requests must have ended.
     until: Option<Instant>,
+    /// When the credentials of the login command expire.
+    expires: Option<Timestamp>,
 }
 
 /// The API group of HyperConverged.
@@ -53,7 +56,7 @@ impl Cluster {
         // The client starts its own task.
         runtime.block_on(async {
             let (mut config, context) = connection.config().await?;
-            login::log_in(&mut config.auth_info)?;
+            let expires = login::log_in(&mut config.auth_info)?;
             let proxy = config.proxy_url.as_ref().map(address);
             let through =
                 proxy.map_or_else(String::new, |proxy| format!(" through the proxy {proxy}"));
@@ -64,9 +67,15 @@ impl Cluster {
                 through,
                 timeout: connection.request_timeout,
                 until: connection.until,
+                expires,
                 client: Client::try_from(config).map_err(api::unusable)?,
             })
         })
+    }
+
+    /// Whether the login command has to run again.
+    pub fn is_expired(&self) -> bool {
+        login::is_expired(self.expires)
     }
 
     /// The namespace of the kubeconfig's context, for objects without a namespace.

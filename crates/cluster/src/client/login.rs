@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use k8s_openapi::jiff::Timestamp;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::config::{AuthInfo, ExecConfig, ExecInteractiveMode};
 use serde::Deserialize;
 use serde_json::json;
@@ -36,29 +36,30 @@ struct Credentials {
     expiration_timestamp: Option<Timestamp>,
 }
 
-/// Runs the command, and replaces it with the credentials that it prints.
+/// Runs the command, and replaces it with the credentials that it prints. Returns when they expire.
 ///
 /// MIRRORS: k8s.io/client-go plugin/pkg/client/auth/exec/exec.go, `refreshCredsLocked`.
-pub(super) fn log_in(auth: &mut AuthInfo) -> Result<(), ClusterError> {
+pub(super) fn log_in(auth: &mut AuthInfo) -> Result<Option<Timestamp>, ClusterError> {
     let Some(exec) = auth.exec.take() else {
-        return Ok(());
+        return Ok(None);
     };
     let key = json!(exec).to_string();
     let mut logins = LOGINS.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_valid = |known: &&Credentials| {
-        let end = known.expiration_timestamp;
-        end.is_none_or(|end| end > Timestamp::now())
-    };
-    let credentials = match logins.get(&key).filter(is_valid) {
-        Some(known) => known.clone(),
-        None => run(&exec)?,
+    let credentials = match logins.get(&key) {
+        Some(known) if !is_expired(known.expiration_timestamp) => known.clone(),
+        _ => run(&exec)?,
     };
     let encoded = |data: String| STANDARD.encode(data);
     logins.insert(key, credentials.clone());
     auth.token = credentials.token.map(Into::into);
     auth.client_certificate_data = credentials.client_certificate_data.map(encoded);
     auth.client_key_data = credentials.client_key_data.map(|key| encoded(key).into());
-    Ok(())
+    Ok(credentials.expiration_timestamp)
+}
+
+/// Whether credentials are too old for further requests, which also take time.
+pub(super) fn is_expired(end: Option<Timestamp>) -> bool {
+    end.is_some_and(|end| end.duration_since(Timestamp::now()) < SignedDuration::from_mins(1))
 }
 
 /// Runs the command. An error names the command, but not its arguments, its output, and its variables, which are

@@ -116,7 +116,8 @@ fn wait(args: &args::Check, terminal: &Terminal) -> Result<Checked> {
         }
         kept.cluster = seen
             .ok()
-            .and_then(|checked| checked.situation.world.cluster);
+            .and_then(|checked| checked.situation.world.cluster)
+            .filter(|cluster| !cluster.is_expired());
         // The last poll also takes time.
         std::thread::sleep(pause.min(left / 2));
         pause = (pause * 2).min(LONGEST_PAUSE);

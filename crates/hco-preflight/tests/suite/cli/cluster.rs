@@ -39,28 +39,39 @@ fn with_login(server: &ApiServer, script: &str) -> String {
     kubeconfig(server, "/users/0/user", json!({"exec": exec}))
 }
 
-/// Credentials from a command, as clusters of cloud providers use them. It may ask for a one-time password, and each poll
-/// of a wait connects again. The wait ends when the DataImportCrons exist.
+/// Credentials from a command, as clusters of cloud providers use them. It may ask for a one-time password, so each poll of a
+/// wait uses its credentials until they expire. The wait ends when the DataImportCrons exist.
 #[cfg(unix)]
-#[test]
-fn a_command_logs_in_once() {
+#[rstest]
+#[case("2999-01-01T00:00:00Z", 1)]
+#[case("2000-01-01T00:00:00Z", 2)]
+fn a_command_logs_in_again_when_its_credentials_expire(#[case] end: &str, #[case] logins: usize) {
     let none = answer(CRONS, 200, list([Value::Null; 0]));
     let once = vec![edited(&none, &json!({"/times": 1}))];
     let server = [once, with_objects(&objects("status-ready.yaml"))].concat();
     let server = ApiServer::start(server);
     let log = scratch().join("log");
-    let credentials = r#"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"admin","expirationTimestamp":"2999-01-01T00:00:00Z"}}"#;
+    let credentials = json!({
+        "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+        "status": {"token": "admin", "expirationTimestamp": end},
+    });
     let script = format!("echo >>{}; echo '{credentials}'", log.display());
     let kubeconfig = with_login(&server, &script);
     let words = format!("check --cluster --wait 10m --kubeconfig {kubeconfig}");
     run(&words).exits(0);
-    assert_eq!(std::fs::read(&log).unwrap().len(), 1);
+    assert_eq!(std::fs::read(&log).unwrap().len(), logins);
     let asked = server.asked();
-    let number = |path: &str| asked.iter().filter(|it| it.contains(path)).count();
+    let number = |path: &str| asked.iter().filter(|asked| asked.contains(path)).count();
     assert_eq!(
         [number("dataimportcrons"), number("/apis/policies")],
         [2, 1]
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_command_that_fails_is_named() {
+    let server = ApiServer::start(recorded());
     for (script, how) in [
         ("echo secret; exit 3", "ended with exit status: 3"),
         ("echo '{secret: ['", "did not print credentials"),
