@@ -81,7 +81,7 @@ impl Resource {
                 "status.defaultArchitecture",
                 "status.observedKubeVirtVersion",
             ],
-            Self::DataSources => &["spec.source.dataSource"],
+            Self::DataSources => &["spec.source"],
             Self::Preferences | Self::ClusterPreferences => &[
                 "spec.preferredArchitecture",
                 "spec.requirements.architecture",

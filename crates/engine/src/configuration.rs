@@ -13,6 +13,7 @@ use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
 use operator_models::hco::template::{ARCHITECTURES, Template};
+use operator_models::kubevirt::preference::only_architecture;
 
 use crate::version::Version;
 
@@ -92,7 +93,7 @@ impl<'a> Configuration<'a> {
     /// Whether KubeVirt accepts only VMs of virt-api's architecture.
     pub(crate) fn restricts_vms(&self) -> bool {
         let version = self.version();
-        version.is_known
+        version.is_known()
             && version.number.rejects_vms_without_import()
             && self.import == Import::Disabled
             && !self.hco.places_infra
@@ -125,12 +126,8 @@ impl<'a> Configuration<'a> {
     ) -> impl Iterator<Item = (&'a Template<'a>, Architectures<'a>)> {
         self.golden_images
             .iter()
-            .filter_map(|image| match image.annotation {
-                Annotation::Spec(value) | Annotation::Unknown(value) => {
-                    Some((image.template?, Architectures(value?)))
-                }
-                Annotation::Shipped(_) | Annotation::ShippedUnknown => None,
-            })
+            .filter(|image| image.annotation.is_of_spec())
+            .filter_map(|image| Some((image.template?, image.annotation.stated()?)))
     }
 
     /// The default preference of a template's boot sources. HCO keeps the labels of its own templates.
@@ -140,6 +137,15 @@ impl<'a> Configuration<'a> {
             .default_preference
             .as_deref()
             .filter(|_| !is_common)
+    }
+
+    /// The default preference and its architecture, if it is for one only.
+    pub(crate) fn preferred_architecture<'t>(
+        &self,
+        template: &'t Template<'_>,
+    ) -> Option<(&'t str, &'static str)> {
+        let preference = self.default_preference(template)?;
+        Some((preference, only_architecture(preference)?))
     }
 
     pub(crate) fn path_of(&self, template: &Template<'_>) -> FieldPath {

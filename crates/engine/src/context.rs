@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kube_objects::json::{Json, WrongType};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
+use operator_models::forecast::unsuffixed;
 use operator_models::hco::node_info::Observed;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
@@ -70,9 +71,11 @@ impl Context {
 
     /// Why KubeVirt will reject a VM whose preference it cannot infer.
     pub(crate) fn inference_error(&self, vm: &VirtualMachine) -> Option<InferenceError> {
-        vm.preference_name(&mut { self })
-            .err()
-            .filter(|_| self.is_in_file)
+        let is_accepted = |error: &InferenceError| {
+            matches!(error, InferenceError::Snapshot(_)) && self.kubevirt.infers_from_snapshots()
+        };
+        let error = vm.preference_name(&mut { self }).err()?;
+        (self.is_in_file && !is_accepted(&error)).then_some(error)
     }
 
     /// The namespace and name of the DataSource with the same image for another architecture, if it exists. SSP and CDI
@@ -86,11 +89,8 @@ impl Context {
         let (namespace, name) = found
             .points_to
             .unwrap_or_else(|| (source.namespace.clone(), source.name.clone()));
-        let base = Architecture::ALL.into_iter().find_map(|suffix| {
-            let base = name.strip_suffix(suffix.name())?;
-            base.strip_suffix('-')
-        });
-        let name = architecture.suffixed(base.unwrap_or(&name));
+        let base = unsuffixed(&name).next().unwrap_or(&name);
+        let name = architecture.suffixed(base);
         Some((namespace, name))
     }
 }

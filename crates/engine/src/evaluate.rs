@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use operator_models::forecast::Changes;
 use operator_models::hco::golden_image::Annotation;
 use operator_models::hco::import::Import;
-use operator_models::hco::jsonpatch::{SspPatch, Uncertain};
+use operator_models::hco::jsonpatch::SspPatch;
 use operator_models::hco::template::Enable;
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
@@ -54,7 +54,8 @@ pub(crate) enum Doubt {
 /// The templates for which it is not certain what HCO does.
 struct Doubts<'a> {
     common: BTreeSet<&'a str>,
-    patched: Uncertain,
+    /// `None` for all templates.
+    patched: Option<BTreeSet<String>>,
 }
 
 /// Finds the violations of all rules about HyperConverged. Violations of the object before an update are existing problems,
@@ -307,18 +308,22 @@ fn run<'f>(
 }
 
 fn applies(rule: &Rule, before: Option<&Configuration<'_>>, after: &Configuration<'_>) -> bool {
-    let changes_placement =
-        || before.is_some_and(|before| before.hco.placement != after.hco.placement);
     match rule.condition {
         Condition::Always => true,
         Condition::ImportOff => after.import == Import::Disabled,
         Condition::ImportOn => after.import == Import::Enabled,
         Condition::VmsRestricted => after.restricts_vms(),
-        Condition::PlacementChanges => changes_placement(),
+        Condition::PlacementChanges => changes_placement(before, after),
         Condition::WorkloadsMatter => {
-            have_golden_images(before, after) || after.restricts_vms() || changes_placement()
+            have_golden_images(before, after)
+                || after.restricts_vms()
+                || changes_placement(before, after)
         }
     }
+}
+
+fn changes_placement(before: Option<&Configuration<'_>>, after: &Configuration<'_>) -> bool {
+    before.is_some_and(|before| before.hco.placement != after.hco.placement)
 }
 
 fn have_golden_images(before: Option<&Configuration<'_>>, after: &Configuration<'_>) -> bool {
@@ -362,17 +367,19 @@ pub(crate) fn node_level(
             .filter(|image| image.template.is_some() || after.import == Import::Enabled)
     };
     let level = |rule: &Rule| match (rule.subject, rule.condition) {
-        (Subject::Object, Condition::WorkloadsMatter) => {
-            let is_placed =
-                before.is_some_and(|before| before.hco.placement != after.hco.placement);
-            let default = if is_placed { Level::Deny } else { rule.level };
+        (Subject::HyperConverged, Condition::WorkloadsMatter) => {
+            let default = if changes_placement(before, after) {
+                Level::Deny
+            } else {
+                rule.level
+            };
             settings.level_in_settings(rule, None).unwrap_or(default)
         }
-        (Subject::Object, _) => settings.level(rule, None),
         (Subject::Template, _) => templates()
             .map(|image| settings.level(rule, Some(image.name)))
             .min()
             .unwrap_or(Level::Ignore),
+        _ => settings.level(rule, None),
     };
     CHECKS
         .iter()
@@ -385,7 +392,7 @@ pub(crate) fn node_level(
 impl<'a> Doubts<'a> {
     const NONE: Self = Self {
         common: BTreeSet::new(),
-        patched: Uncertain::Templates(BTreeSet::new()),
+        patched: Some(BTreeSet::new()),
     };
 
     fn new(side: &'a Side<'_>) -> Self {
@@ -413,7 +420,9 @@ impl<'a> Doubts<'a> {
         if rule.is_about_annotations && self.common.contains(template) {
             Some(Doubt::CommonTemplate)
         } else {
-            self.patched.contains(template).then_some(Doubt::JsonPatch)
+            let names = self.patched.as_ref();
+            let is_patched = names.is_none_or(|names| names.contains(template));
+            is_patched.then_some(Doubt::JsonPatch)
         }
     }
 }

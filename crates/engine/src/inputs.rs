@@ -22,7 +22,7 @@ use crate::images::{self, Images, Lookups};
 use crate::nodes::{Nodes, NodesSource};
 use crate::request::{Detail, HyperConvergedRequest};
 use crate::rule::{Level, RepairKind};
-use crate::rules::RULES;
+use crate::rules::{CHECKS, Check, RULES};
 use crate::settings::{ImageChecks, Settings, Updates};
 
 #[derive(Debug)]
@@ -181,8 +181,9 @@ fn is_checked(image: &GoldenImage<'_>, settings: &Settings) -> bool {
         Annotation::ShippedUnknown | Annotation::Unknown(_) => false,
     };
     is_selected
-        && RULES.iter().any(|rule| {
-            rule.is_about_images && settings.level(rule, Some(image.name)) != Level::Ignore
+        && CHECKS.iter().any(|(rule, check)| {
+            matches!(check, Check::Images(_))
+                && settings.level(rule, Some(image.name)) != Level::Ignore
         })
 }
 

@@ -52,7 +52,7 @@ mod violation;
 mod virtual_machine;
 mod words;
 
-pub use architecture::is_architecture;
+pub use architecture::{KNOWN as KNOWN_ARCHITECTURES, is_architecture};
 pub use change::Comparison;
 pub use cluster::{Cluster, Host, Permission, Resource, ServiceAccount};
 pub use evaluate::Outcome;
@@ -73,7 +73,7 @@ pub use report::{
     Boot, CronReport, DataSourceReport, ForecastReport, NoForecastReport, Report, TemplateReport,
     VirtualMachineReport,
 };
-pub use rule::{Condition, Level, ObjectKind, RepairKind, Rule, Subject};
+pub use rule::{Condition, Level, RepairKind, Rule, Subject};
 pub use rules::RULES;
 pub use version::{StatedVersion, VersionSource};
 pub use violation::Consequence;

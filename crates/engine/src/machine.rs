@@ -8,9 +8,7 @@ use kube_objects::path::FieldPath;
 use kube_objects::text::{escape, quote};
 use operator_models::kubevirt::machine_type;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
-use operator_models::kubevirt::virtual_machine::{
-    BootImage, Launcher, Reason, SourceRef, VirtualMachine,
-};
+use operator_models::kubevirt::virtual_machine::{BootImage, Reason, SourceRef, VirtualMachine};
 use operator_models::ssp::architecture::{Architecture, KNOWN, is_known};
 
 use crate::context::Context;
@@ -26,7 +24,6 @@ pub(crate) struct Machine<'a> {
     pub(crate) reason: Reason,
     /// The preference, if it is known and KubeVirt compares its architecture.
     pub(crate) preference: Option<(PreferenceName, Preference)>,
-    pub(crate) launcher: Launcher,
 }
 
 impl<'a> Machine<'a> {
@@ -35,7 +32,6 @@ impl<'a> Machine<'a> {
         let preference = vm.preference(&mut { context });
         Self {
             preference: preference.filter(|_| context.kubevirt.applies_preferences()),
-            launcher: vm.launcher(&architecture, context.kubevirt.is_cross_architecture),
             vm,
             object,
             context,
@@ -159,11 +155,13 @@ impl<'a> Machine<'a> {
         Some(Proposal::edits(summary, patch))
     }
 
-    /// The architectures that the VM could have instead: KubeVirt supports them, and a workload node has them.
-    pub(crate) fn others(&self) -> Vec<&'static str> {
-        let is_other =
-            |name: &&str| *name != self.architecture && self.is_available(name) == Some(true);
-        KNOWN.into_iter().filter(is_other).collect()
+    /// Sets one of the other architectures with which the VM can start on a workload node.
+    pub(crate) fn set_other_architectures(&self) -> impl Iterator<Item = Proposal<'static>> {
+        KNOWN
+            .into_iter()
+            .filter(|name| *name != self.architecture && self.is_available(name) == Some(true))
+            .filter(|name| self.can_start_as(name))
+            .map(|name| self.set_architecture(name))
     }
 
     /// The architecture in a form that makes blanks visible to users.

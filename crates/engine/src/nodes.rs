@@ -1,6 +1,5 @@
 //! The nodes of a cluster, counted for the placements of a request.
 
-use kube_objects::node_list::ListError;
 use kube_objects::placement::Placement;
 use operator_models::hco::node::{self, Census};
 use operator_models::hco::node_info::NodeInfo;
@@ -55,11 +54,11 @@ impl<'a> Nodes<'a> {
         placements: &[&'a Placement],
     ) -> Result<Self, Unreadable> {
         cluster::read(cluster, account, Resource::Nodes, |list| {
-            Self::parse(list, placements).map_err(|error| error.to_string())
+            Self::parse(list, placements)
         })
     }
 
-    pub(crate) fn parse(list: &[u8], placements: &[&'a Placement]) -> Result<Self, ListError> {
+    pub(crate) fn parse(list: &[u8], placements: &[&'a Placement]) -> Result<Self, String> {
         let censuses = node::census(list, placements)?;
         Ok(Self {
             source: NodesSource::List,

@@ -142,6 +142,9 @@ impl<'a> HyperConvergedRequest<'a> {
         let name = ObjectName::new(HYPER_CONVERGED, request);
         let object = sent_object(request)?;
         let api_version = hyperconverged::api_version(object);
+        if hyperconverged::is_being_deleted(object) {
+            return Err(accepted());
+        }
         let Some(version) = ApiVersion::from_kind(api_version.as_deref(), requested) else {
             let settings = read_settings(settings, &name)?;
             let version = api_version.as_deref().unwrap_or(requested);
@@ -156,7 +159,7 @@ impl<'a> HyperConvergedRequest<'a> {
             Some(LocatedFields::new(old, version))
         });
         let is_unchanged = old.as_ref().is_some_and(|old| fields.is_judged_like(old));
-        if fields.is_being_deleted() || is_unchanged && comparison.is_none() {
+        if is_unchanged && comparison.is_none() {
             return Err(accepted());
         }
         let mut settings = read_settings(settings, &name)?;
@@ -225,11 +228,12 @@ impl<'a> HyperConvergedRequest<'a> {
                 is_openshift,
             ),
             stored,
-            golden_namespace: match in_status {
-                Some(version) => golden_images_namespace(version),
-                None => namespace.unwrap_or(GOLDEN_IMAGES_NAMESPACE),
-            }
-            .into(),
+            golden_namespace: in_status
+                .or(in_settings.filter(|_| namespace.is_none()))
+                .map(golden_images_namespace)
+                .or(namespace)
+                .unwrap_or(GOLDEN_IMAGES_NAMESPACE)
+                .into(),
             deploys_golden_images: stored
                 .and_then(|stored| stored.deploys_ssp)
                 .unwrap_or(!settings.lacks_golden_images),
@@ -261,7 +265,7 @@ impl<'a> HyperConvergedRequest<'a> {
         };
         let origin = match before {
             Some(before) if self.new.is_stored && is_unsent(before) => Origin::Stored,
-            None if self.new.is_stored => Origin::Audited,
+            None if self.new.is_stored && !self.is_update => Origin::Audited,
             _ => Origin::Sent,
         };
         let before = before.map(|before| before.hco);

@@ -17,12 +17,13 @@ impl Level {
     pub const ALL: [Self; 3] = [Self::Deny, Self::Warn, Self::Ignore];
 }
 
-/// The part of the object that the findings of a rule describe.
+/// What the findings of a rule describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
-    Object,
-    /// Single templates, for which the settings can have other levels.
+    HyperConverged,
+    /// Single templates of a HyperConverged, for which the settings can have other levels.
     Template,
+    VirtualMachine,
 }
 
 /// When a rule applies to an object.
@@ -50,13 +51,6 @@ pub enum RepairKind {
     FromImage,
 }
 
-/// The kind of objects that a rule is about. A rule never runs on objects of another kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ObjectKind {
-    HyperConverged,
-    VirtualMachine,
-}
-
 /// A rule, without its check.
 #[derive(Debug)]
 #[expect(
@@ -68,7 +62,6 @@ pub struct Rule {
     pub id: &'static str,
     /// The level if the settings do not set one.
     pub level: Level,
-    pub kind: ObjectKind,
     pub subject: Subject,
     /// Whether no finding is an existing problem, because the rule is about the update itself or about the policy.
     pub is_exempt_from_ratchet: bool,
@@ -77,8 +70,6 @@ pub struct Rule {
     pub is_about_annotations: bool,
     /// Whether it is about golden images. Such a rule is silent where HCO deploys no golden images.
     pub is_about_golden_images: bool,
-    /// Whether it is about images, which have to be looked up.
-    pub is_about_images: bool,
     /// Whether its findings say that the policy cannot evaluate the object. If only such a rule denies a request, the
     /// answer is a server error.
     pub is_about_the_policy: bool,
@@ -97,13 +88,11 @@ impl Rule {
         Self {
             id,
             level,
-            kind: ObjectKind::HyperConverged,
-            subject: Subject::Object,
+            subject: Subject::HyperConverged,
             is_exempt_from_ratchet: false,
             condition: Condition::Always,
             is_about_annotations: false,
             is_about_golden_images: false,
-            is_about_images: false,
             is_about_the_policy: false,
             repairs: RepairKind::None,
             alert: None,
@@ -112,7 +101,7 @@ impl Rule {
 
     pub(crate) const fn about_virtual_machines(id: &'static str, level: Level) -> Self {
         Self {
-            kind: ObjectKind::VirtualMachine,
+            subject: Subject::VirtualMachine,
             ..Self::about_object(id, level)
         }
     }
@@ -150,12 +139,6 @@ impl Rule {
     /// The same rule, silent where HCO deploys no golden images.
     pub(crate) const fn about_golden_images(mut self) -> Self {
         self.is_about_golden_images = true;
-        self
-    }
-
-    /// The same rule, for which images are looked up.
-    pub(crate) const fn about_images(mut self) -> Self {
-        self.is_about_images = true;
         self
     }
 

@@ -7,9 +7,6 @@ use strum::IntoStaticStr;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) number: HcoVersion,
-    /// Whether the object or the settings contain the version. Otherwise, it is the newest one, and a fix has to suit
-    /// all versions.
-    pub(crate) is_known: bool,
     pub(crate) stated: StatedVersion,
 }
 
@@ -53,17 +50,18 @@ impl Version {
             let number = own(text?, hco).map_or_else(|| hco.to_string(), str::to_owned);
             Some((hco, StatedVersion { number, source }))
         });
-        let is_known = stated.is_some();
         let (number, stated) = stated.unwrap_or_else(|| {
             let number = HcoVersion::NEWEST.to_string();
             let source = VersionSource::Default;
             (HcoVersion::NEWEST, StatedVersion { number, source })
         });
-        Self {
-            number,
-            is_known,
-            stated,
-        }
+        Self { number, stated }
+    }
+
+    /// Whether the object or the settings contain the version. Otherwise, it is the newest one, and a fix has to suit all
+    /// versions.
+    pub(crate) fn is_known(&self) -> bool {
+        self.stated.source != VersionSource::Default
     }
 }
 

@@ -61,6 +61,7 @@ fn report(machine: &Machine<'_>) -> VirtualMachineReport {
         Reason::DataSource(index) => machine.vm.data_sources.get(index),
         Reason::Explicit | Reason::Preference | Reason::Default => None,
     };
+    let is_cross_architecture = machine.context.kubevirt.is_cross_architecture;
     let is_preferred = machine.reason == Reason::Preference;
     let preference = machine.preference.as_ref().filter(|_| is_preferred);
     VirtualMachineReport {
@@ -70,6 +71,9 @@ fn report(machine: &Machine<'_>) -> VirtualMachineReport {
         reason: machine.reason.into_str().into(),
         preference: preference.map(|(name, _)| name.name.as_str().into()),
         data_source: source.map(|source| format!("{}/{}", source.namespace, source.name).into()),
-        node_selector: machine.launcher.architecture.as_deref().map(Foreign::from),
+        node_selector: machine
+            .vm
+            .launcher_architecture(&machine.architecture, is_cross_architecture)
+            .map(Foreign::from),
     }
 }

@@ -10,7 +10,7 @@ use serde::de::{
 };
 
 use crate::json::StringBytes;
-use crate::text::{escape, quote};
+use crate::text::quote;
 
 /// The fields of nodes that are needed beside their architectures: few of the about 70 labels of a node.
 #[derive(Debug, Default)]
@@ -42,22 +42,12 @@ impl Node<'_> {
 
 pub type Groups<'a> = BTreeMap<Node<'a>, usize>;
 
-/// Why a list of nodes cannot be read, as one line with the position.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListError(String);
-
-impl fmt::Display for ListError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// The maximum length. An error can contain a value from the list.
-        const LIMIT: usize = 250;
-        f.write_str(&escape(&self.0, LIMIT))
-    }
-}
-
-impl std::error::Error for ListError {}
-
 /// Reads a list, of which all fields but the needed ones may be missing. As in Go, the last of several equal keys counts.
-pub fn read<'a>(list: &'a [u8], needed: &Needed<'a>) -> Result<Groups<'a>, ListError> {
+///
+/// # Errors
+///
+/// Why the list cannot be read, which can contain a value from it.
+pub fn read<'a>(list: &'a [u8], needed: &Needed<'a>) -> Result<Groups<'a>, String> {
     let mut nodes = Nodes {
         needed,
         kind: None,
@@ -69,15 +59,12 @@ pub fn read<'a>(list: &'a [u8], needed: &Needed<'a>) -> Result<Groups<'a>, ListE
         .at(Part::List)
         .deserialize(&mut document)
         .and_then(|()| document.end())
-        .map_err(|error| ListError(error.to_string()))?;
+        .map_err(|error| error.to_string())?;
     match nodes.kind.as_deref() {
-        None | Some("NodeList" | "List") => nodes
-            .groups
-            .ok_or_else(|| ListError("items is missing".to_owned())),
-        Some(kind) => Err(ListError(format!(
-            "kind is {}, expected NodeList",
-            quote(kind)
-        ))),
+        None | Some("NodeList" | "List") => {
+            nodes.groups.ok_or_else(|| "items is missing".to_owned())
+        }
+        Some(kind) => Err(format!("kind is {}, expected NodeList", quote(kind))),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::cdi::data_import_cron::{DataImportCron, Rejection};
 use crate::cdi::data_source;
 use crate::hco::golden_image::{accepted_images, golden_images};
 use crate::hco::import::Import;
-use crate::hco::jsonpatch::{SspPatch, Uncertain};
+use crate::hco::jsonpatch::SspPatch;
 use crate::hco::rejection::is_rejected;
 use crate::ssp::architecture::{Architecture, Unusable, architectures, check_architectures};
 use crate::ssp::data_sources::{Key, LostCron, Wanted};
@@ -82,8 +82,9 @@ pub struct Forecast<'a> {
     /// The names that several crons with different DataSources share.
     pub same_name: BTreeSet<Key>,
     pub stopped: Option<Stopped>,
-    /// The templates that a jsonpatch annotation changes. The forecast is that without the change.
-    pub uncertain: Uncertain,
+    /// The templates that a jsonpatch annotation changes; `None` if it can change all. The forecast is that without the
+    /// change.
+    pub uncertain: Option<BTreeSet<String>>,
 }
 
 impl<'a> Forecast<'a> {

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use e2e_tests::{Page, pages};
-use engine::{Level, ObjectKind, RULES, Rule};
+use engine::{Level, RULES, Rule, Subject};
 
 use e2e_tests::repository::{root, text};
 
@@ -46,10 +46,10 @@ fn the_tables_in_the_handbook() {
     let mut tables = [String::new(), String::new(), String::new()];
     for (rule, page) in rules() {
         let [golden_images, others, machines] = &mut tables;
-        let table = match rule.kind {
-            ObjectKind::VirtualMachine => machines,
-            ObjectKind::HyperConverged if page.is_silent_on_plain_kubernetes() => golden_images,
-            ObjectKind::HyperConverged => others,
+        let table = match rule.subject {
+            Subject::VirtualMachine => machines,
+            _ if page.is_silent_on_plain_kubernetes() => golden_images,
+            _ => others,
         };
         let (id, level, summary) = (rule.id, rule.level.into_str(), page.summary());
         writeln!(
@@ -75,7 +75,7 @@ fn the_levels_in_the_form() {
     let mut form = String::new();
     // The form is for policies about HyperConverged.
     let rules = rules().into_iter();
-    for (rule, page) in rules.filter(|(rule, _)| rule.kind == ObjectKind::HyperConverged) {
+    for (rule, page) in rules.filter(|(rule, _)| rule.subject != Subject::VirtualMachine) {
         let (id, level, summary) = (rule.id, rule.level.into_str(), page.summary());
         // The form would send a default, and a level in the settings holds for all requests.
         let default = if rule.has_level_of_request() {

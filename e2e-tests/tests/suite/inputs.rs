@@ -1,10 +1,11 @@
-//! The cases, and the CustomResourceDefinitions of others.
+//! The cases, the CustomResourceDefinitions of others, and the policy without Kubewarden.
 
 use std::collections::BTreeSet;
 use std::fs::{read_dir, read_to_string};
 use std::path::Path;
 
 use e2e_tests::{Arrival, Case, cases, crd};
+use engine::KNOWN_ARCHITECTURES;
 
 #[test]
 fn few_cases_differ_on_an_api_server_and_each_says_why() {
@@ -44,4 +45,14 @@ fn each_file_has_its_source_and_each_source_its_file() {
             "{name}"
         );
     }
+}
+
+/// The policy of the API server has its own copy of the list.
+#[test]
+fn the_guard_without_kubewarden_knows_the_same_architectures() {
+    let policy = include_str!("../../../deploy/without-kubewarden/base/policy.yaml");
+    let policy: Vec<&str> = policy.split_whitespace().collect();
+    let list = KNOWN_ARCHITECTURES.map(|name| format!("'{name}'"));
+    let list = format!("[{}]", list.join(", "));
+    assert!(policy.join(" ").contains(&list), "{list}");
 }

@@ -10,7 +10,6 @@ use kube_objects::text::quote;
 use operator_models::hco::architectures::{Architectures, Coverage};
 use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::template::{ARCHITECTURES, ENABLE, Source, Template};
-use operator_models::kubevirt::preference::only_architecture;
 use serde_json::{Value, json};
 
 use super::Fixes;
@@ -131,11 +130,9 @@ impl<'f> Fixes<'_, 'f> {
             .map(String::as_str)
             .filter(|name| is_architecture(name))
             .partition(|name| workload.contains_key(*name));
-        let preference = self.configuration().default_preference(template);
-        let only = preference.and_then(only_architecture);
-        let (of_nodes, others) = match only.filter(|only| of_nodes.contains(only)) {
-            Some(only) => (vec![only], Vec::new()),
-            None => (of_nodes, others),
+        let (of_nodes, others) = match self.configuration().preferred_architecture(template) {
+            Some((_, only)) if of_nodes.contains(&only) => (vec![only], Vec::new()),
+            _ => (of_nodes, others),
         };
         if of_nodes.is_empty() && (others.is_empty() || !workload.is_empty()) {
             return Some(ImageAgreement::Unusable);
@@ -205,9 +202,7 @@ impl<'f> Fixes<'_, 'f> {
     }
 
     fn list_workload(&self, template: &Template<'f>, summary: &str) -> Fix {
-        let preference = self.configuration().default_preference(template);
-        let only = preference.and_then(only_architecture);
-        if let Some((preference, only)) = preference.zip(only)
+        if let Some((preference, only)) = self.configuration().preferred_architecture(template)
             && self.workload().contains_key(only)
         {
             let summary = format!(

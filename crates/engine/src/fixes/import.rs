@@ -54,13 +54,13 @@ impl<'a> Fixes<'_, 'a> {
 
         let mut summary = ADVICE.to_owned();
         let version = configuration.version();
-        let is_preview = !version.is_known || !version.number.has_finished_import();
+        let is_preview = !version.is_known() || !version.number.has_finished_import();
         let is_field_alone = match hco.api_version {
             ApiVersion::V1beta1 => true,
-            ApiVersion::V1 if version.is_known => version.number.has_import_field(),
+            ApiVersion::V1 if version.is_known() => version.number.has_import_field(),
             ApiVersion::V1 => hco.import.field.is_some(),
         };
-        if !is_field_alone && !version.is_known {
+        if !is_field_alone && !version.is_known() {
             summary += " (HCO 1.19 and later read the field; before, it is a preview, and HCO reads the feature gate)";
         } else if is_preview {
             summary += " (a preview before HCO 1.19)";
@@ -91,12 +91,10 @@ impl<'a> Fixes<'_, 'a> {
     fn without_annotation(&self) -> String {
         const SHOWN: usize = 3;
         let images = self.configuration().golden_images.iter();
-        let without = images.filter(|image| {
-            let (Annotation::Spec(value) | Annotation::Unknown(value)) = image.annotation else {
-                return false;
-            };
-            value.is_none_or(str::is_empty)
-        });
+        let is_empty = |value: Architectures<'_>| value.0.is_empty();
+        let without = images
+            .filter(|image| image.annotation.is_of_spec())
+            .filter(|image| image.annotation.stated().is_none_or(is_empty));
         let names = without.filter_map(|image| Some(text::quote(&image.template?.name)));
         text::list(&names.collect::<Vec<_>>(), SHOWN)
     }
@@ -150,7 +148,7 @@ pub(crate) fn set_import(hco: &HyperConverged<'_>, version: &Version) -> Vec<Pat
     };
     let is_gate = |gate: &Gate| gate.is_known(version.number);
     let is_listed = hco.import.gates.iter().any(is_gate);
-    let needs_gate = !reads_field || (!version.is_known && hco.import.field.is_none());
+    let needs_gate = !reads_field || (!version.is_known() && hco.import.field.is_none());
     // HCO reads the first entry; after HCO has dropped it, the second entry takes effect. Only these two entries are
     // edited, because a hundred findings can propose the edits.
     let gates = hco.import.gates.iter().enumerate();

@@ -1,5 +1,4 @@
 use operator_models::hco::template::Source;
-use operator_models::kubevirt::preference::only_architecture;
 
 use super::prelude::*;
 
@@ -35,8 +34,7 @@ pub(crate) fn check<'f>(
 }
 
 fn fixes<'f>(configuration: &Configuration<'_>, template: &'f Template<'f>) -> Vec<Proposal<'f>> {
-    let preference = configuration.default_preference(template);
-    if let Some((preference, only)) = preference.zip(preference.and_then(only_architecture))
+    if let Some((preference, only)) = configuration.preferred_architecture(template)
         && template.architectures.as_deref() == Some(only)
     {
         let preference = quote(preference);

@@ -37,12 +37,8 @@ fn describe<'f>(
     value: Architectures<'_>,
 ) -> Description<'f> {
     let workload = &census.workload;
-    let is_own = matches!(
-        image.annotation,
-        Annotation::Spec(_) | Annotation::Unknown(_)
-    );
     // The template whose annotation HCO reads, unless it is the one that HCO ships.
-    let own = image.template.filter(|_| is_own);
+    let own = image.template.filter(|_| image.annotation.is_of_spec());
     let what = if own.is_some() {
         "Template"
     } else {

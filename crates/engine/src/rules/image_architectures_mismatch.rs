@@ -6,7 +6,6 @@ use crate::architecture::is_architecture;
 use crate::images;
 
 pub(crate) static RULE: Rule = Rule::about_annotations("image-architectures-mismatch", Level::Deny)
-    .about_images()
     .repaired_by(RepairKind::FromImage);
 
 struct MismatchingImage<'f> {

@@ -4,8 +4,7 @@ use super::prelude::*;
 use crate::images;
 use crate::words;
 
-pub(crate) static RULE: Rule =
-    Rule::about_annotations("image-unreadable", Level::Warn).about_images();
+pub(crate) static RULE: Rule = Rule::about_annotations("image-unreadable", Level::Warn);
 
 /// An image, or the image for a listed architecture, could not be read.
 pub(crate) fn check<'f>(

@@ -16,7 +16,7 @@ pub(crate) fn check<'f>(
 ) -> impl Iterator<Item = Violation<'f>> {
     let version = configuration.version();
     // If the version is known, the letter case is a problem only before 1.19.
-    let is_case_ignored = version.is_known && version.number.ignores_case_of_gates();
+    let is_case_ignored = version.is_known() && version.number.ignores_case_of_gates();
     let gates = configuration.hco.import.gates.iter().enumerate();
     gates
         .filter_map(|(index, gate)| Some((index, gate, typos(gate)?)))
@@ -56,7 +56,7 @@ fn describe<'f>(
     Description {
         path,
         fact: match typos {
-            0 if version.is_known => format!(
+            0 if version.is_known() => format!(
                 "The feature gate {name} has the wrong letter case: HCO {} ignores it.",
                 version.number
             ),

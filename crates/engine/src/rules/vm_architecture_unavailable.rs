@@ -78,10 +78,7 @@ fn describe<'f>(machine: &Machine<'_>, why: &Unavailable<'_>) -> Description<'f>
         fact,
         // A disk for another architecture would not boot.
         fixes: machine
-            .others()
-            .into_iter()
-            .filter(|other| machine.can_start_as(other))
-            .map(|other| machine.set_architecture(other))
+            .set_other_architectures()
             .chain([Proposal::advice(advice)])
             .collect(),
     }

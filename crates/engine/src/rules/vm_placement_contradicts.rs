@@ -61,12 +61,7 @@ fn by_affinity<'f>(machine: &Machine<'_>, architecture: &str) -> Description<'f>
     let mut fixes = vec![Proposal::advice(format!(
         "allow kubernetes.io/arch {architecture} in the required node affinity"
     ))];
-    let others = machine.others().into_iter();
-    fixes.extend(
-        others
-            .filter(|other| machine.can_start_as(other))
-            .map(|other| machine.set_architecture(other)),
-    );
+    fixes.extend(machine.set_other_architectures());
     Description {
         path: Machine::path(&["affinity", "nodeAffinity", REQUIRED]),
         fact: format!(

@@ -40,14 +40,19 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f>> {
 }
 
 fn not_inferable<'f>(machine: &'f Machine<'f>, error: InferenceError) -> Violation<'f> {
-    let (InferenceError::Volume(name)
-    | InferenceError::NoDataSource(name)
-    | InferenceError::Pointer(name)) = &error;
+    let name = match &error {
+        InferenceError::Volume(name)
+        | InferenceError::NoDataSource(name)
+        | InferenceError::NoLabel(name)
+        | InferenceError::Snapshot(name) => name.as_str(),
+        InferenceError::Matcher => "",
+    };
     Violation {
-        value: name.clone().into(),
+        value: name.to_owned().into(),
         // A DataSource that was not read can exist.
         is_doubtful: matches!(error, InferenceError::NoDataSource(_)),
-        ..Violation::new(move || Description {
+        ..Violation::new(move || {
+            Description {
             path: path(machine),
             fact: match &error {
                 InferenceError::Volume(name) => format!(
@@ -58,14 +63,18 @@ fn not_inferable<'f>(machine: &'f Machine<'f>, error: InferenceError) -> Violati
                     "The preference is inferred from DataSource {}, which is not among the objects that were read: if it does not exist, KubeVirt rejects the VM.",
                     quote(name)
                 ),
-                InferenceError::Pointer(name) => format!(
-                    "The preference is inferred from DataSource {}, which has no label for it and points to another one: KubeVirt rejects the VM.",
+                InferenceError::NoLabel(name) | InferenceError::Snapshot(name) => format!(
+                    "The preference is inferred from {}, which has neither a label for it nor a disk whose labels KubeVirt reads: KubeVirt rejects the VM.",
                     quote(name)
                 ),
+                InferenceError::Matcher => {
+                    "The preference has neither a name nor inferFromVolume, or both, or an unknown failure policy: KubeVirt rejects the VM.".to_owned()
+                }
             },
             fixes: vec![Proposal::advice(
                 "name the preference in spec.preference.name instead of inferring it",
             )],
+        }
         })
     }
 }
@@ -73,6 +82,7 @@ fn not_inferable<'f>(machine: &'f Machine<'f>, error: InferenceError) -> Violati
 fn path(machine: &Machine<'_>) -> FieldPath {
     let preference = FieldPath::new(&["spec", "preference"]);
     match machine.vm.preference {
+        Some(PreferenceMatcher::Rejected(InferenceError::Matcher)) => preference,
         Some(PreferenceMatcher::Named(_)) | None => preference.key("name"),
         Some(_) => preference.key("inferFromVolume"),
     }

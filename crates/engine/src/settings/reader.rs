@@ -78,7 +78,7 @@ impl Reader {
             let level = self.one_of(&path, &level, &all);
             match RULES.iter().find(|rule| rule.id == id) {
                 None => self.unknown(&path, "unknown rule", &id, &ids),
-                Some(rule) if of_templates && rule.subject == Subject::Object => self.problem(
+                Some(rule) if of_templates && rule.subject != Subject::Template => self.problem(
                     &path,
                     "the level of this rule cannot be set for individual templates; use `levels`",
                 ),

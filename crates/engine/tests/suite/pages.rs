@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use e2e_tests::{ClusterOf, FakeCluster, Images, Page, pages};
-use engine::{ObjectKind, RULES, Rule};
+use engine::{RULES, Rule, Subject};
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -139,10 +139,10 @@ const FORECAST: [&str; 7] = [
 #[test]
 fn the_pages_name_the_versions_of_the_operators() {
     for (page, rule) in pages_of_rules() {
-        if rule.kind == ObjectKind::VirtualMachine || rule.is_about_the_policy {
+        if rule.subject == Subject::VirtualMachine || rule.is_about_the_policy {
             continue;
         }
-        let is_about_operators = rule.is_about_images || FORECAST.contains(&rule.id);
+        let is_about_operators = rule.id.starts_with("image-") || FORECAST.contains(&rule.id);
         let (head, _) = page.text.split_once("\n## ").unwrap();
         let mut lines = head.lines();
         let line = lines.find_map(|line| line.strip_prefix("Applies to: HCO 1."));

@@ -92,8 +92,6 @@ pub enum NeverRuns {
 /// The result of CDI's checks of a spec. It does not depend on names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecVerdict {
-    /// Why the API server rejects the labels or annotations, from [`examine_metadata`].
-    pub metadata_rejected: Option<Rejection>,
     /// The first reason for which CDI's webhook rejects the spec, which it checks between the name and managedDataSource.
     pub rejected: Option<Rejection>,
     /// Whether a `CronJob` polls the image instead of CDI's controller.
@@ -128,10 +126,7 @@ impl Verdict {
 /// Checks a spec as CDI's webhook does, except for its managedDataSource.
 ///
 /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go, validateDataImportCronSpec.
-pub fn examine_spec<'a>(
-    spec: &Spec<'a>,
-    metadata_rejected: Option<Rejection>,
-) -> Result<SpecVerdict, WrongType<'a>> {
+pub fn examine_spec<'a>(spec: &Spec<'a>) -> Result<SpecVerdict, WrongType<'a>> {
     let volume = spec.volume();
     let source = Source::read(&volume)?;
     let unsettable = unsettable_field(&volume)?;
@@ -144,7 +139,6 @@ pub fn examine_spec<'a>(
         .or_else(|| source.examine())
         .or_else(|| examine_rest(spec, schedule));
     Ok(SpecVerdict {
-        metadata_rejected,
         rejected,
         needs_cron_job: source.needs_cron_job(),
         schedule,
@@ -188,9 +182,16 @@ fn examine_rest(spec: &Spec<'_>, schedule: Schedule) -> Option<Rejection> {
 /// pkg/api/validation/objectmeta.go, `ValidateObjectMetaAccessor` and `ValidateAnnotations`.
 pub fn examine_metadata<'a>(metadata: &Object<'a>) -> Result<Option<Rejection>, WrongType<'a>> {
     const ANNOTATIONS_MAX: usize = 256 << 10;
+    /// SSP replaces their values.
+    const SSP_LABELS: [&str; 3] = [
+        "app.kubernetes.io/component",
+        "app.kubernetes.io/managed-by",
+        "app.kubernetes.io/name",
+    ];
     for (key, value) in metadata.object("labels").fields()? {
-        if key_error(&key).is_some() || value_error(&value.string()?.unwrap_or_default()).is_some()
-        {
+        let value = value.string()?.unwrap_or_default();
+        let is_invalid = key_error(&key).is_some() || value_error(&value).is_some();
+        if is_invalid && !SSP_LABELS.contains(&&*key) {
             return Ok(Some(Rejection::LabelInvalid(key.into_owned())));
         }
     }
@@ -204,13 +205,17 @@ pub fn examine_metadata<'a>(metadata: &Object<'a>) -> Result<Option<Rejection>, 
     Ok((size > ANNOTATIONS_MAX).then_some(Rejection::AnnotationsTooLong))
 }
 
-/// Checks the names, and combines the result with the verdict on the spec.
+/// Checks the names, and combines the result with the rejection of labels and annotations, and the verdict on the spec.
 ///
 /// MIRRORS: k8s.io/apimachinery pkg/api/validation/objectmeta.go, `ValidateObjectMeta`; then
 /// containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go, Admit.
-pub fn examine_names(cron: &DataImportCron<'_>, spec: &SpecVerdict) -> Verdict {
+pub fn examine_names(
+    cron: &DataImportCron<'_>,
+    metadata_rejected: Option<&Rejection>,
+    spec: &SpecVerdict,
+) -> Verdict {
     let rejected = object_rejected(cron)
-        .or_else(|| spec.metadata_rejected.clone())
+        .or_else(|| metadata_rejected.cloned())
         .or_else(|| (cron.name.len() > NAME_MAX).then_some(Rejection::NameTooLong))
         .or_else(|| spec.rejected.clone())
         .or(match cron.managed_data_source.len() {

@@ -501,10 +501,10 @@ impl<'a> CronState<'a> {
         // A cron that has imported a disk imports again.
         let verdict = match &real.disk {
             Some(_) => None,
-            None => Some(cdi::examine_names(
-                &cron,
-                &cdi::examine_spec(spec, None).ok()?,
-            )),
+            None => {
+                let spec = cdi::examine_spec(spec).ok()?;
+                Some(cdi::examine_names(&cron, None, &spec))
+            }
         };
         Some(Self {
             cron,

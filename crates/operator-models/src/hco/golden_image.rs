@@ -217,6 +217,11 @@ impl<'a> Annotation<'a> {
         }
     }
 
+    /// Whether HCO reads the annotation of the spec, or may read it.
+    pub fn is_of_spec(self) -> bool {
+        matches!(self, Self::Spec(_) | Self::Unknown(_))
+    }
+
     /// The value that HCO reads, or the value of the spec if it is not known whose annotation HCO uses.
     pub fn stated(self) -> Option<Architectures<'a>> {
         match self {

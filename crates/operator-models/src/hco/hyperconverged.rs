@@ -102,12 +102,6 @@ impl<'a> LocatedFields<'a> {
         }
     }
 
-    /// Whether the object is being deleted. Then only its finalizers matter.
-    pub fn is_being_deleted(&self) -> bool {
-        let timestamp = self.object.object("metadata").field("deletionTimestamp");
-        matches!(timestamp.string(), Ok(Some(timestamp)) if !timestamp.is_empty())
-    }
-
     pub fn is_judged_like(&self, other: &Self) -> bool {
         self.version == other.version && self.judged == other.judged
     }
@@ -220,6 +214,14 @@ fn is_reconciled(metadata: &Object<'_>, status: &Object<'_>) -> bool {
 /// The `apiVersion` of an object, if it is present and readable.
 pub fn api_version(object: Json<'_>) -> Option<String> {
     Object::root(object).field("apiVersion").string().ok()?
+}
+
+/// Whether an object is being deleted. Then only its finalizers matter.
+pub fn is_being_deleted(object: Json<'_>) -> bool {
+    let timestamp = Object::root(object)
+        .object("metadata")
+        .field("deletionTimestamp");
+    matches!(timestamp.string(), Ok(Some(timestamp)) if !timestamp.is_empty())
 }
 
 /// The fields of a HyperConverged that the rules need.

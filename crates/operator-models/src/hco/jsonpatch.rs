@@ -27,23 +27,8 @@ const READ_KEYS: [&str; 4] = [
 pub struct SspPatch {
     /// The multi-architecture import, if the patch sets it to a literal value.
     pub import: Option<bool>,
-    /// The templates that the patch changes in another way.
-    pub uncertain: Uncertain,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Uncertain {
-    Templates(BTreeSet<String>),
-    All,
-}
-
-impl Uncertain {
-    pub fn contains(&self, template: &str) -> bool {
-        match self {
-            Self::Templates(names) => names.contains(template),
-            Self::All => true,
-        }
-    }
+    /// The templates that the patch changes in another way; `None` if it can change all.
+    pub uncertain: Option<BTreeSet<String>>,
 }
 
 impl SspPatch {
@@ -70,10 +55,7 @@ impl SspPatch {
                 names
             });
         }
-        Self {
-            import,
-            uncertain: uncertain.map_or(Uncertain::All, Uncertain::Templates),
-        }
+        Self { import, uncertain }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kube_objects::node_list::{self, Groups, ListError, Needed, Node};
+use kube_objects::node_list::{self, Groups, Needed, Node};
 use kube_objects::placement::Placement;
 use kube_objects::text::cut;
 
@@ -26,7 +26,7 @@ pub struct Census {
 /// Counts the nodes of a list, once for each placement.
 ///
 /// MIRRORS: hyperconverged-cluster-operator, pkg/internal/nodeinfo/nodeinfo.go, `processNodeInfo`.
-pub fn census(list: &[u8], placements: &[&Placement]) -> Result<Vec<Census>, ListError> {
+pub fn census(list: &[u8], placements: &[&Placement]) -> Result<Vec<Census>, String> {
     let mut needed = Needed::default();
     for role in CONTROL_PLANE.into_iter().chain([WORKER]) {
         needed.add_label(role);
@@ -49,15 +49,16 @@ fn are_workload(nodes: &[&Node<'_>], placement: &Placement) -> Vec<bool> {
     if placement.has_requirements() {
         placement.select(nodes)
     } else {
-        nodes
-            .iter()
-            .map(|node| node.label(WORKER).is_some())
-            .collect()
+        nodes.iter().map(|node| is_worker(node)).collect()
     }
 }
 
 pub fn is_workload(node: &Node<'_>, placement: &Placement) -> bool {
     !node.architecture.is_empty() && are_workload(&[node], placement).contains(&true)
+}
+
+pub fn is_worker(node: &Node<'_>) -> bool {
+    node.label(WORKER).is_some()
 }
 
 pub fn is_control_plane(node: &Node<'_>) -> bool {

@@ -13,9 +13,6 @@ pub use crate::hco::template::{DEFAULT_PREFERENCE, DEFAULT_PREFERENCE_KIND};
 pub use crate::ssp::architecture::DATA_SOURCE_ARCHITECTURE;
 use crate::ssp::architecture::is_known;
 
-/// The prefix of a node label. The label says that the node can run, or emulate, VMs of the architecture that follows.
-pub const VM_ARCHITECTURE: &str = "kubevirt.io/vm-arch-";
-
 pub fn is_virtual_machine(kind: &GroupVersionKind) -> bool {
     kind.group == "kubevirt.io" && kind.version == "v1" && kind.kind == "VirtualMachine"
 }
@@ -72,8 +69,8 @@ pub enum PreferenceMatcher {
         /// Whether KubeVirt accepts the VM if there is no label.
         ignores_failure: bool,
     },
-    /// KubeVirt cannot infer it from the volume of this name, whatever the cluster contains.
-    NotInferable(String),
+    /// KubeVirt rejects the VM, whatever the cluster contains.
+    Rejected(InferenceError),
 }
 
 /// Why KubeVirt cannot infer the preference of a VM, and rejects the VM.
@@ -83,8 +80,12 @@ pub enum InferenceError {
     Volume(String),
     /// The DataSource does not exist, or was not read.
     NoDataSource(String),
-    /// The DataSource has no label, and points to another one, which KubeVirt does not read.
-    Pointer(String),
+    /// The DataSource has no label, and no disk whose labels KubeVirt reads.
+    NoLabel(String),
+    /// The DataSource, or the volume, has a VolumeSnapshot, whose labels KubeVirt reads from 1.9 on.
+    Snapshot(String),
+    /// The fields of `spec.preference` contradict each other.
+    Matcher,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,6 +103,9 @@ pub struct BootSource {
     pub architecture_label: Option<String>,
     /// The namespace and name of the DataSource that it points to.
     pub points_to: Option<(String, String)>,
+    /// Whether its disk is a PersistentVolumeClaim, whose labels are not read here.
+    pub has_claim: bool,
+    pub has_snapshot: bool,
     /// The name and the kind of the preference for VMs that infer it.
     pub default_preference: Option<(String, String)>,
 }
@@ -128,7 +132,8 @@ impl BootSource {
         let object = Object::root(json);
         let metadata = object.object("metadata");
         let labels = metadata.object("labels");
-        let pointer = object.object("spec").object("source").field("dataSource");
+        let source = object.object("spec").object("source");
+        let pointer = source.field("dataSource");
         let is_pointer = pointer.is_present();
         let target = pointer.object();
         let (namespace, name) = (target.text("namespace")?, target.text("name")?);
@@ -138,6 +143,8 @@ impl BootSource {
             is_stored: !metadata.text("resourceVersion")?.is_empty(),
             architecture_label: labels.entry(DATA_SOURCE_ARCHITECTURE)?,
             points_to: is_pointer.then_some((namespace, name)),
+            has_claim: source.field("pvc").is_present(),
+            has_snapshot: source.field("snapshot").is_present(),
             default_preference: preference.map(|name| (name, kind.unwrap_or_default())),
         })
     }
@@ -239,9 +246,7 @@ impl VirtualMachine {
         let (data_source, ignores_failure) = match &self.preference {
             None => return Ok(None),
             Some(PreferenceMatcher::Named(name)) => return Ok(Some(name.clone())),
-            Some(PreferenceMatcher::NotInferable(volume)) => {
-                return Err(InferenceError::Volume(volume.clone()));
-            }
+            Some(PreferenceMatcher::Rejected(error)) => return Err(error.clone()),
             Some(PreferenceMatcher::Inferred {
                 data_source,
                 ignores_failure,
@@ -254,11 +259,10 @@ impl VirtualMachine {
         };
         match found.default_preference {
             Some((name, kind)) => Ok(PreferenceName::new(name, &kind, &self.namespace)),
-            // CDI copies the label of its target to a pointer that is not stored yet.
-            None if found.points_to.is_some() && found.is_stored && !ignores_failure => {
-                Err(InferenceError::Pointer(key()))
-            }
-            None => Ok(None),
+            // CDI adds the disk, and for a pointer the label of its target, after the DataSource is stored.
+            None if !found.is_stored || ignores_failure || found.has_claim => Ok(None),
+            None if found.has_snapshot => Err(InferenceError::Snapshot(key())),
+            None => Err(InferenceError::NoLabel(key())),
         }
     }
 
@@ -286,34 +290,23 @@ impl VirtualMachine {
         (kubevirt.default_architecture.clone(), Reason::Default)
     }
 
-    /// The node selector of this VM's launcher pod.
+    /// The value of `kubernetes.io/arch` in the node selector of this VM's launcher pod. With the gate
+    /// `CrossArchitectureVirtualization`, the pod selects another label.
     ///
     /// MIRRORS: kubevirt pkg/virt-controller/services/nodeselectorrenderer.go, `NewNodeSelectorRenderer`: the
-    /// nodeSelector of the VM overwrites the one for its architecture; template.go, `RenderLaunchManifest`, for the
-    /// gate `CrossArchitectureVirtualization`.
-    pub fn launcher(&self, architecture: &str, is_cross_architecture: bool) -> Launcher {
-        if is_cross_architecture && !architecture.is_empty() {
-            return Launcher {
-                architecture: None,
-                vm_architecture: Some([VM_ARCHITECTURE, architecture].concat()),
-            };
-        }
+    /// nodeSelector of the VM overwrites the one for its architecture; template.go, `RenderLaunchManifest`.
+    pub fn launcher_architecture(
+        &self,
+        architecture: &str,
+        is_cross_architecture: bool,
+    ) -> Option<String> {
         // MIRRORS: Go strings.ToLower. An architecture is ASCII, because it is the value of a label.
         let lower = (!architecture.is_empty()).then(|| architecture.to_ascii_lowercase());
-        Launcher {
-            architecture: self.node_selector.clone().or(lower),
-            vm_architecture: None,
+        if is_cross_architecture && lower.is_some() {
+            return None;
         }
+        self.node_selector.clone().or(lower)
     }
-}
-
-/// The part of a launcher pod's node selector that is about architectures.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Launcher {
-    pub architecture: Option<String>,
-    /// The label that a node needs to run, or to emulate, VMs of the architecture. The pod then prefers nodes of the
-    /// architecture itself.
-    pub vm_architecture: Option<String>,
 }
 
 /// The names of the dataVolumeTemplate or claim, and of the containerDisk, from which a VM boots: the volume of the disk
@@ -348,32 +341,45 @@ fn boot_volume<'a>(instance: &Object<'a>) -> Result<(String, String), WrongType<
 
 /// Where the preference of a VM comes from.
 ///
-/// MIRRORS: kubevirt pkg/instancetype/infer/volume.go, fromVolumes, fromDataVolume, fromDataVolumeSourceRef; handler.go,
-/// Preference.
+/// MIRRORS: kubevirt pkg/instancetype/webhooks/vm/mutator.go, validatePreferenceMatcher; pkg/instancetype/infer/volume.go,
+/// fromVolumes, fromDataVolume, fromDataVolumeSourceRef; handler.go, Preference.
 fn preference<'a>(
     spec: &Object<'a>,
     templates: &[Object<'a>],
     namespace: &str,
 ) -> Result<Option<PreferenceMatcher>, WrongType<'a>> {
+    if !spec.field("preference").is_present() {
+        return Ok(None);
+    }
     let matcher = spec.object("preference");
     let volume = matcher.text("inferFromVolume")?;
-    if volume.is_empty() {
-        let name = PreferenceName::new(matcher.text("name")?, &matcher.text("kind")?, namespace);
+    let (name, kind) = (matcher.text("name")?, matcher.text("kind")?);
+    let policy = matcher.field("inferFromVolumeFailurePolicy").string()?;
+    let is_named = volume.is_empty() && !name.is_empty();
+    let is_inferred = !volume.is_empty() && name.is_empty() && kind.is_empty();
+    let is_policy = |policy: &str| matches!(policy, "Ignore" | "Reject");
+    let rejected = |error| Ok(Some(PreferenceMatcher::Rejected(error)));
+    if !(is_named || is_inferred) || !policy.as_deref().is_none_or(is_policy) {
+        return rejected(InferenceError::Matcher);
+    } else if is_named {
+        let name = PreferenceName::new(name, &kind, namespace);
         return Ok(name.map(PreferenceMatcher::Named));
     }
-    let ignores_failure = matcher.text("inferFromVolumeFailurePolicy")? == "Ignore";
+    let ignores_failure = policy.as_deref() == Some("Ignore");
     let instance = spec.object("template").object("spec");
     let volumes = instance.field("volumes").objects()?;
     let has_name = |found: &&Object<'a>| found.text("name").is_ok_and(|name| name == volume);
     let Some(found) = volumes.iter().find(has_name) else {
-        return Ok(Some(PreferenceMatcher::NotInferable(volume)));
+        return rejected(InferenceError::Volume(volume));
     };
-    let unsupported =
-        || (!ignores_failure).then(|| PreferenceMatcher::NotInferable(volume.clone()));
+    let unsupported = |error| {
+        let rejected = PreferenceMatcher::Rejected(error);
+        Ok((!ignores_failure).then_some(rejected))
+    };
     if found.field("persistentVolumeClaim").is_present() {
         return Ok(None);
     } else if !found.field("dataVolume").is_present() {
-        return Ok(unsupported());
+        return unsupported(InferenceError::Volume(volume));
     }
     let name = found.object("dataVolume").text("name")?;
     let has_name = |template: &&Object<'a>| {
@@ -384,13 +390,15 @@ fn preference<'a>(
         return Ok(None);
     };
     let source = template.object("spec").object("source");
-    if source.field("pvc").is_present() || source.field("snapshot").is_present() {
+    if source.field("pvc").is_present() {
         return Ok(None);
+    } else if source.field("snapshot").is_present() {
+        return unsupported(InferenceError::Snapshot(volume));
     }
     let reference = template.object("spec").object("sourceRef");
     // The label with the architecture is read in any letter case of the kind, see `SourceRef::read`.
     if reference.text("kind")? != "DataSource" {
-        return Ok(unsupported());
+        return unsupported(InferenceError::Volume(volume));
     }
     let own = reference.field("namespace").string()?;
     Ok(Some(PreferenceMatcher::Inferred {

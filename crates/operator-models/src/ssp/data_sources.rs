@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 
 use super::architecture::Architecture;
 use super::bundle;
-use crate::cdi::data_import_cron::{Rejection, Verdict, examine_names};
+use crate::cdi::data_import_cron::{Rejection, Verdict};
 use crate::cdi::data_source;
 use crate::hco::version::HcoVersion;
 use crate::ssp::template::SspTemplate;
@@ -183,7 +183,7 @@ impl Wanted {
                 let of_cdi = template.cdi_cron(&key, &source, architecture);
                 let cron = Cron {
                     template: index,
-                    verdict: examine_names(&of_cdi, &template.verdict),
+                    verdict: template.examine(&of_cdi),
                     key,
                     architecture,
                     source: source.clone(),

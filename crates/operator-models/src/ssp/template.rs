@@ -6,7 +6,8 @@ use std::sync::Arc;
 use kube_objects::json::{Json, Object, WrongType};
 
 use crate::cdi::data_import_cron::{
-    DataImportCron, Origin, Rejection, Schedule, Spec, SpecVerdict, examine_metadata, examine_spec,
+    DataImportCron, Origin, Rejection, Schedule, Spec, SpecVerdict, Verdict, examine_metadata,
+    examine_names, examine_spec,
 };
 use crate::hco::golden_image::{Annotation, CommonTemplates, GoldenImage};
 use crate::hco::hyperconverged::HyperConverged;
@@ -42,7 +43,9 @@ pub struct SspTemplate<'a> {
     pub architecture_label: Option<String>,
     pub spec: Spec<'a>,
     pub(crate) origin: Arc<Origin>,
-    pub(crate) verdict: SpecVerdict,
+    /// Why the API server rejects its labels or annotations.
+    metadata_rejected: Option<Rejection>,
+    verdict: SpecVerdict,
     /// Whether HCO chooses the schedule for the cluster, so that only the status shows it.
     pub has_unknown_schedule: bool,
 }
@@ -94,8 +97,8 @@ impl<'a> SspTemplate<'a> {
             namespace: namespace.ok().flatten().unwrap_or_default(),
             architectures,
             architecture_label: None,
+            metadata_rejected: None,
             verdict: SpecVerdict {
-                metadata_rejected: None,
                 rejected: Some(rejection),
                 needs_cron_job: false,
                 schedule: Schedule::Valid,
@@ -154,7 +157,8 @@ impl<'a> SspTemplate<'a> {
             namespace,
             architectures,
             architecture_label,
-            verdict: examine_spec(&spec, metadata_rejected)?,
+            metadata_rejected,
+            verdict: examine_spec(&spec)?,
             origin: Arc::new(spec.origin()),
             spec: completed(spec, image, given),
             has_unknown_schedule: has_unknown_schedule
@@ -165,6 +169,11 @@ impl<'a> SspTemplate<'a> {
     /// Whether a field of the template has a wrong type, so that HCO rejects the whole object.
     pub(crate) fn is_mistyped(&self) -> bool {
         matches!(self.verdict.rejected, Some(Rejection::WrongType { .. }))
+    }
+
+    /// CDI's verdict on a cron of the template.
+    pub(crate) fn examine(&self, cron: &DataImportCron<'_>) -> Verdict {
+        examine_names(cron, self.metadata_rejected.as_ref(), &self.verdict)
     }
 
     pub(crate) fn cdi_cron<'f>(

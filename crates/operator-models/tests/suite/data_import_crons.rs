@@ -193,7 +193,7 @@ fn a_url_is_read_as_go_reads_it() {
         }}})
         .to_string();
         let spec = Object::root(Json::parse(spec.as_bytes()).unwrap());
-        let verdict = examine_spec(&Spec::read(&spec).unwrap(), None).unwrap();
+        let verdict = examine_spec(&Spec::read(&spec).unwrap()).unwrap();
         assert_eq!(verdict.rejected, rejected, "{url}");
     }
 }

@@ -1,6 +1,6 @@
 //! The jsonpatch annotation for SSP: the import that it sets, and the templates for which the forecast does not hold.
 
-use operator_models::hco::jsonpatch::{SspPatch, Uncertain};
+use operator_models::hco::jsonpatch::SspPatch;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -8,8 +8,8 @@ fn effect(operations: &str) -> String {
     let patch = SspPatch::new(Some(operations), ["a", "b", "c"].into_iter());
     let import = patch.import.map_or_else(String::new, |on| on.to_string());
     let uncertain = match patch.uncertain {
-        Uncertain::All => "all".to_owned(),
-        Uncertain::Templates(names) => names.into_iter().collect::<Vec<_>>().join(" "),
+        None => "all".to_owned(),
+        Some(names) => names.into_iter().collect::<Vec<_>>().join(" "),
     };
     format!("{import}:{uncertain}")
 }

@@ -6,7 +6,7 @@ use kube_objects::json::Json;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{
-    BootSource, InferenceError, Lookup, VM_ARCHITECTURE, VirtualMachine,
+    BootSource, InferenceError, Lookup, VirtualMachine,
 };
 use serde_json::{Value, json};
 use test_data::Difference;
@@ -24,25 +24,18 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     let kubevirt = KubeVirt::new(default(row).to_owned(), None);
     let (architecture, reason) = machine.resolve(&kubevirt, &mut sources);
     let is_cross = row["featureGates"] == json!(["CrossArchitectureVirtualization"]);
-    let launcher = machine.launcher(&architecture, is_cross);
+    let of_launcher = machine.launcher_architecture(&architecture, is_cross);
     let expected = &row["expected"];
     let selector = &expected["nodeSelector"];
-    let vm_architecture = selector
-        .as_object()
-        .unwrap()
-        .keys()
-        .find(|key| key.starts_with(VM_ARCHITECTURE));
     let columns = [
         ("architecture", json!(architecture)),
         ("reason", json!(reason.into_str())),
-        ("kubernetes.io/arch", json!(launcher.architecture)),
-        ("vm-arch", json!(launcher.vm_architecture)),
+        ("kubernetes.io/arch", json!(of_launcher)),
         ("vmiRefused", json!(!kubevirt.supports(&architecture))),
     ];
     for (column, ours) in columns {
         let theirs = match column {
             "kubernetes.io/arch" => selector[column].clone(),
-            "vm-arch" => json!(vm_architecture),
             "vmiRefused" => json!(expected[column].is_string()),
             _ => expected[column].clone(),
         };
