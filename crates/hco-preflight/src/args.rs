@@ -9,7 +9,6 @@ use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
 use cluster::foreign::{self, one_line, shell_word};
 use cluster::{Connection, Counts, timeout};
 
-use crate::images::mirrors::Mirror;
 use crate::input::files::Walk;
 use crate::input::what_if::WhatIf;
 use crate::kubectl::Kubectl;
@@ -523,10 +522,6 @@ pub(crate) struct Images {
 
     #[command(flatten)]
     pub(crate) walk: Walk,
-
-    /// Look up images of FROM at TO first, for example quay.io/containerdisks=mirror.example.com/disks; can be repeated
-    #[arg(long, value_name = "FROM=TO")]
-    pub(crate) mirror: Vec<Mirror>,
 
     /// Insecure registries and certificate authorities, in the format of kwctl's sources.yml; proxies come from the environment
     #[arg(long, value_name = "FILE")]

@@ -1,12 +1,9 @@
 //! `images`: prints the architectures of images.
 
-pub(crate) mod mirrors;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 
-use self::mirrors::Mirror;
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
 use crate::input::boot_image::{self, DataVolumes};
@@ -38,11 +35,8 @@ struct Row {
     image: Image,
     /// The templates that use it.
     templates: Vec<Place>,
-    /// The mirror that answered.
-    mirror: Option<Image>,
-    /// The answer of the registry, or the errors of all places, because each mirror could be the one that should have the
-    /// image.
-    contents: Result<Contents, Vec<String>>,
+    /// The answer of the registry, or the error.
+    contents: Result<Contents, String>,
 }
 
 #[derive(Serialize)]
@@ -86,7 +80,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         mut failures,
         ..
     } = asked;
-    look_up(&mut rows, &args.mirror, &registries);
+    look_up(&mut rows, &registries);
     for row in &rows {
         let errors = row.errors().into_iter();
         failures.extend(errors.map(|why| one_line(&format!("{}: {why}", row.image))));
@@ -126,8 +120,7 @@ impl Asked {
             None => self.rows.push(Row {
                 image,
                 templates: place.into_iter().collect(),
-                mirror: None,
-                contents: Err(Vec::new()),
+                contents: Err(String::new()),
             }),
         }
     }
@@ -232,37 +225,13 @@ pub(crate) fn registries(sources: Option<&Path>) -> Result<Registries> {
     ))
 }
 
-/// Looks up all images in parallel: each at its first place, then the images that were not found at their next place.
-fn look_up(rows: &mut [Row], mirrors: &[Mirror], registries: &Registries) {
-    let mut places: Vec<_> = rows
-        .iter()
-        .map(|row| mirrors::places(mirrors, &row.image).into_iter())
-        .collect();
-    loop {
-        let next: Vec<_> = rows
-            .iter_mut()
-            .zip(&mut places)
-            .filter(|(row, _)| row.contents.is_err())
-            .filter_map(|(row, at)| Some((row, at.next()?)))
-            .collect();
-        if next.is_empty() {
-            return;
-        }
-        let images = next.iter().map(|(_, at)| at.clone()).collect();
-        let read = registries.contents(images, &COLUMNS);
-        for (row, at) in next {
-            let is_mirror = at != row.image;
-            match (read.get(&at), &mut row.contents) {
-                (Some(Ok(found)), contents) => {
-                    *contents = Ok(found.clone());
-                    row.mirror = is_mirror.then_some(at);
-                }
-                (Some(Err(why)), Err(errors)) => {
-                    let place = is_mirror.then(|| format!("mirror {at}: "));
-                    errors.push(place.unwrap_or_default() + &why_unknown(why));
-                }
-                _ => {}
-            }
+/// Looks up all images in parallel.
+fn look_up(rows: &mut [Row], registries: &Registries) {
+    let images = rows.iter().map(|row| row.image.clone()).collect();
+    let read = registries.contents(images, &COLUMNS);
+    for row in rows {
+        if let Some(found) = read.get(&row.image) {
+            row.contents = found.clone().map_err(|why| why_unknown(&why));
         }
     }
 }
@@ -287,7 +256,7 @@ impl Row {
                     .map(|(name, why)| format!("{name}: {}", why_unknown(why)))
                     .collect()
             }
-            Err(errors) => vec![errors.join("; ")],
+            Err(error) => vec![error.clone()],
         }
     }
 
@@ -378,9 +347,6 @@ fn in_text(rows: &[Row]) -> String {
             let place = one_line(&format!("template `{name}` ({file}:{line})"));
             line!(text, "  {DIM}{place}{DIM:#}");
         }
-        if let Some(mirror) = &row.mirror {
-            line!(text, "  {DIM}in the mirror {mirror}{DIM:#}");
-        }
         for (name, note) in row.notes() {
             line!(text, "  {}", one_line(&format!("{name}: {note}")));
         }
@@ -404,11 +370,10 @@ fn in_json(rows: &[Row]) -> Value {
             let mut row = json!({
                 "image": row.image.to_string(),
                 "templates": row.templates,
-                "mirror": row.mirror.as_ref().map(ToString::to_string),
                 "architectures": architectures,
                 "notes": Some(row.notes()).filter(|notes| !notes.is_empty()),
                 "annotations": annotation.map(|value| json!({ANNOTATION: value})),
-                "error": row.contents.as_ref().err().map(|errors| errors.join("; ")),
+                "error": row.contents.as_ref().err(),
             });
             if let Some(fields) = row.as_object_mut() {
                 fields.retain(|_, value| !value.is_null());
