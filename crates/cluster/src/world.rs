@@ -139,7 +139,7 @@ world! {
     machines: Machine = "VirtualMachine", "kubevirt.io/v1", &[Check, Plan, Live];
     running: Instance = "VirtualMachineInstance", "kubevirt.io/v1", &[Plan, Live];
     volumes: DataVolume = "DataVolume", "cdi.kubevirt.io/v1beta1", &[Plan, Live];
-    kubevirts: KubeVirt = "KubeVirt", "kubevirt.io/v1", &[Check, Plan];
+    kubevirts: KubeVirt = "KubeVirt", "kubevirt.io/v1", &[Check, Plan, Live];
     preferences: Preference = "VirtualMachinePreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan, Live];
     cluster_preferences: Preference = "VirtualMachineClusterPreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan, Live];
     ssps: Ssp = "SSP", "ssp.kubevirt.io/v1beta3", &[Live];

@@ -4,6 +4,7 @@ mod choice;
 mod files;
 mod patches;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use crate::input::files::Source;
 use crate::input::{Check, Purpose, Question, Written};
 use crate::kubectl::Kubectl;
 use crate::prose::count;
-use crate::report::{Finding, Level, Remedy, Report, is_same};
+use crate::report::{Finding, Level, Remedy, Report};
 use crate::terminal::Terminal;
 use crate::verdict::{Judged, Verdicts};
 
@@ -229,30 +230,43 @@ impl<'q> Fixed<'q> {
             .filter(is_only_live)
             .map(not_changed)
             .collect();
-        if let Some(what) = fixed.denied_by().filter(|_| args.output.is_some()) {
+        if args.output.is_some()
+            && !fixed.fixes.is_empty()
+            && let Some(what) = fixed.denied_by(check, args)?
+        {
             fixed.reset();
             fixed.manual.push(what);
         }
         Ok(fixed)
     }
 
-    /// Why a request with only these fixes would be denied: they cause problems that are not fixed.
-    fn denied_by(&self) -> Option<String> {
-        let denies = |finding: &&Finding| finding.level == Level::Deny;
-        let before = &self.before.findings;
-        let new: Vec<String> = (self.report.findings.iter().filter(denies))
-            .filter(|finding| !before.iter().any(|other| is_same(finding, other)))
+    /// Why an update with only these fixes would be denied.
+    fn denied_by(&self, check: &Check<'_>, args: &args::Fix) -> Result<Option<String>, Failure> {
+        let question = self.question;
+        let update = Question {
+            old: Some(question.live.as_ref().unwrap_or(question.sent()).clone()),
+            ..Question::clone(question)
+        };
+        let report = check.report(&update, &self.sent)?;
+        let denials: BTreeSet<String> = (report.findings.iter())
+            .filter(|finding| finding.level == Level::Deny)
             .map(|finding| match &finding.template {
                 Some(template) => format!("[{}] {template}", finding.rule),
                 None => format!("[{}]", finding.rule),
             })
             .collect();
-        (!new.is_empty()).then(|| {
+        let advice = if args.r#unsafe {
+            ""
+        } else {
+            "; add --images, which looks up the images, or --unsafe, which lists every workload architecture"
+        };
+        let denials: Vec<&String> = denials.iter().collect();
+        Ok((!denials.is_empty()).then(|| {
             format!(
-                "not printed, because this change alone would be denied: {}; add --images, which looks up the images, or --unsafe, which lists every workload architecture",
-                list(&new, 3)
+                "not printed, because this change alone would be denied: {}{advice}",
+                list(&denials, 3)
             )
-        })
+        }))
     }
 
     fn reset(&mut self) {

@@ -189,8 +189,13 @@ impl<'c> Plan<'c> {
         }
         let mut asked = rows::rows(&self.sources);
         let mut pending = self.pending.as_ref().map(rows::rows).unwrap_or_default();
-        // Outstanding changes that the requested change prevents are left out.
-        pending.retain(|key, rows| asked.get(key) == Some(rows));
+        // Outstanding changes that the requested change prevents are left out. Other nodes can change the details.
+        let is_same = |asked: &Vec<Row>, pending: &Vec<Row>| {
+            asked == pending
+                || !self.situation.is_sent
+                    && (asked.iter().map(|row| row.effect)).eq(pending.iter().map(|row| row.effect))
+        };
+        pending.retain(|key, rows| asked.get(key).is_some_and(|asked| is_same(asked, rows)));
         asked.retain(|key, _| !pending.contains_key(key));
         rows.extend(asked.into_values().flatten());
         rows.extend(pending.into_values().flatten().map(Row::pending));

@@ -168,6 +168,7 @@ impl Effect {
     /// The alert that fires because of it.
     pub(crate) fn alert(self) -> Option<&'static str> {
         match self {
+            Self::StopsSsp => Some("SSPFailingToReconcile"),
             Self::AlreadyOrphaned => Some("OrphanedVirtualMachineInstances"),
             Self::Failing => Some("CDIDataImportCronOutdated"),
             _ => None,

@@ -2,17 +2,16 @@
 //! describe a cluster, for manifests without a status.
 
 use anyhow::{Context as _, Result, bail};
-use cluster::field::text;
 use cluster::object_name::name;
 use cluster::{Notes, Reader, World};
 use engine::RULES;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::args;
 use crate::exit::Exit;
 use crate::input::hco_version::operator_version;
 use crate::input::{check_connection, validated};
-use crate::templates::of_status;
+use crate::templates::{MODIFIED, of_status, shows_own_annotation, stated};
 use crate::terminal::Terminal;
 
 /// `settings`: the exit code is 2 if they are invalid.
@@ -82,11 +81,11 @@ fn of_cluster(args: &args::Settings, notes: &mut Notes) -> Result<Value> {
     }
     let mut common = Map::new();
     for template in of_status(object) {
-        let of_status = |field: &str| template.pointer(&format!("/status/{field}"));
-        if of_status("commonTemplate") != Some(&Value::Bool(true)) {
+        let is_true = |field: &str| template.pointer(field) == Some(&Value::Bool(true));
+        if !is_true("/status/commonTemplate") {
             continue;
         }
-        if of_status("modified") == Some(&Value::Bool(true)) {
+        if is_true(MODIFIED) && !shows_own_annotation(object, template) {
             notes.push(&format!(
                 "{}: left out, because the HyperConverged changes it, so the status does not show what HCO ships",
                 name(template)
@@ -101,19 +100,4 @@ fn of_cluster(args: &args::Settings, notes: &mut Notes) -> Result<Value> {
         settings.insert("commonTemplates".to_owned(), common.into());
     }
     Ok(settings.into())
-}
-
-/// A common template as the setting has it. With the import on, HCO filters the annotation, but not its original.
-fn stated(template: &Value) -> Option<Value> {
-    let source = template.pointer("/spec/template/spec/source")?;
-    let original = text(template, "/status/originalSupportedArchitectures");
-    let annotation = "/metadata/annotations/ssp.kubevirt.io~1dict.architectures";
-    let architectures = original
-        .or_else(|| text(template, annotation))
-        .filter(|value| !value.is_empty());
-    let mut stated = json!({"source": source});
-    if let (Some(fields), Some(value)) = (stated.as_object_mut(), architectures) {
-        fields.insert("architectures".to_owned(), value.into());
-    }
-    Some(stated)
 }

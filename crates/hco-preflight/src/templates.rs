@@ -1,7 +1,8 @@
 //! The templates of a HyperConverged, in either version.
 
-use cluster::field::items;
-use serde_json::Value;
+use cluster::field::{items, text};
+use cluster::object_name::name;
+use serde_json::{Value, json};
 
 /// The fields of the spec that contain templates.
 const FIELDS: [&str; 2] = [
@@ -21,4 +22,33 @@ pub(crate) fn of_spec(object: &Value) -> impl Iterator<Item = (String, &Value)> 
 /// The golden images that HCO lists in the status.
 pub(crate) fn of_status(object: &Value) -> impl Iterator<Item = &Value> {
     items(object, "/status/dataImportCronTemplates")
+}
+
+/// Whether the spec overrides a common template of the status.
+pub(crate) const MODIFIED: &str = "/status/modified";
+
+const ANNOTATION: &str = "/metadata/annotations/ssp.kubevirt.io~1dict.architectures";
+
+/// The annotation that HCO uses. With the import on, HCO filters the annotation in the status.
+fn used_annotation(of_status: &Value) -> Option<&str> {
+    text(of_status, "/status/originalSupportedArchitectures")
+        .or_else(|| text(of_status, ANNOTATION))
+        .filter(|value| !value.is_empty())
+}
+
+/// Whether HCO uses its own annotation for a modified template of the status. Then the image is its own, too.
+pub(crate) fn shows_own_annotation(object: &Value, of_status: &Value) -> bool {
+    of_spec(object)
+        .filter(|(_, of_spec)| name(of_spec) == name(of_status))
+        .any(|(_, of_spec)| text(of_spec, ANNOTATION) != used_annotation(of_status))
+}
+
+/// A common template of the status as the setting has it.
+pub(crate) fn stated(of_status: &Value) -> Option<Value> {
+    let source = of_status.pointer("/spec/template/spec/source")?;
+    let mut stated = json!({"source": source});
+    if let (Some(fields), Some(value)) = (stated.as_object_mut(), used_annotation(of_status)) {
+        fields.insert("architectures".to_owned(), value.into());
+    }
+    Some(stated)
 }

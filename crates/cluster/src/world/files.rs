@@ -117,7 +117,7 @@ impl World {
     }
 
     /// Adds a node for each architecture in the status of the only HyperConverged, if there are no nodes. HCO itself
-    /// evaluates these architectures.
+    /// evaluates these architectures. With a placement, the labels of the nodes matter, and the status does not have them.
     fn add_nodes_of_status(&mut self, notes: &mut Notes) {
         let ([only], [], false) = (
             self.hyperconvergeds.as_slice(),
@@ -126,6 +126,14 @@ impl World {
         ) else {
             return;
         };
+        let placements = [
+            "/spec/workloads/nodePlacement",
+            "/spec/deployment/nodePlacements/workload",
+        ];
+        let mut placements = placements.iter().filter_map(|path| only.pointer(path));
+        if placements.any(|placement| placement.as_object().is_some_and(|all| !all.is_empty())) {
+            return;
+        }
         let of_role = |list: &str, prefix: &str, role| {
             let names = items(only, &format!("/status/nodeInfo/{list}"))
                 .filter_map(|name| Some((name.as_str()?.to_owned(), 1)))

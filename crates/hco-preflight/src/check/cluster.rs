@@ -165,10 +165,11 @@ impl Checked {
             let is_denied = rows.iter().any(|row| row.effect == Effect::Problem);
             match no_forecast {
                 NoForecast::NotDeployed => {}
+                // A finding shows the reason.
+                _ if is_denied => {}
                 NoForecast::RejectedBySsp(_) => {
                     rows.push(row(Effect::StopsSsp, &no_forecast.why()));
                 }
-                NoForecast::Other(_) if is_denied => {}
                 NoForecast::Other(why) => rows.push(row(Effect::NoForecast, why)),
             }
         }

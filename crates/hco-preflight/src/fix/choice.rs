@@ -17,9 +17,10 @@ pub(super) fn chosen(
     can_be_made: impl Fn(&Remedy) -> bool,
 ) -> Result<Vec<Remedy>, &'static str> {
     let findings = &report.findings;
-    let with_alternatives = findings
-        .iter()
-        .find(|finding| WITH_ALTERNATIVES.contains(&&*finding.rule));
+    let with_alternatives = findings.iter().find(|finding| {
+        WITH_ALTERNATIVES.contains(&&*finding.rule)
+            || args.enable_import && finding.rule == "import-contradiction"
+    });
     let has_preference = args.enable_import || args.place_on.is_some();
     if let Some(finding) = with_alternatives.filter(|_| has_preference) {
         let mut fixes = finding.fixes.iter();
@@ -43,13 +44,18 @@ pub(super) fn chosen(
     if !complete.is_empty() || !args.r#unsafe {
         return Ok(complete);
     }
+    // Placing the workloads is also a choice.
+    let is_open = with_alternatives.is_some() && !has_preference;
     let mut first = None;
     Ok(findings
         .iter()
         .filter_map(|finding| {
-            let remedy = to_review(finding).filter(is_wanted)?;
+            let remedy = to_review(finding)
+                .filter(is_wanted)
+                .filter(|remedy| !needs_choice(report, remedy))
+                .filter(|remedy| !is_open || placement(remedy).is_none())?;
             let is_first = *first.get_or_insert(&finding.rule) == &finding.rule;
-            (is_first && !needs_choice(report, remedy)).then_some(remedy)
+            is_first.then_some(remedy)
         })
         .cloned()
         .collect())
@@ -103,7 +109,12 @@ fn is_preferred(remedy: &Remedy, args: &args::Fix) -> bool {
     let Some(architecture) = args.place_on.as_deref() else {
         return args.enable_import && enables_import(remedy);
     };
-    let label = remedy
+    !enables_import(remedy) && placement(remedy) == Some(architecture)
+}
+
+/// The architecture on which a fix places the workloads.
+fn placement(remedy: &Remedy) -> Option<&str> {
+    remedy
         .patch
         .iter()
         .filter(|operation| {
@@ -111,8 +122,7 @@ fn is_preferred(remedy: &Remedy, args: &args::Fix) -> bool {
                 .path
                 .ends_with("/nodeSelector/kubernetes.io~1arch")
         })
-        .find_map(|operation| operation.value.as_ref()?.as_str());
-    !enables_import(remedy) && label == Some(architecture)
+        .find_map(|operation| operation.value.as_ref()?.as_str())
 }
 
 pub(super) fn sets_annotation(remedy: &Remedy) -> bool {

@@ -22,7 +22,8 @@ pub(crate) fn submitted(object: &Value) -> Value {
     object
 }
 
-/// The object as stored after the file is applied. It has the status of the live object, which only HCO writes.
+/// The object as stored after the file is applied. It has the status of the live object, which only HCO writes, and the
+/// metadata that only the API server writes.
 pub(crate) fn sent(as_if: AsIf, live: &Value, file: &Value) -> Value {
     let file = submitted(file);
     let mut sent = match as_if {
@@ -34,6 +35,12 @@ pub(crate) fn sent(as_if: AsIf, live: &Value, file: &Value) -> Value {
             Some(status) => object.insert("status".to_owned(), status.clone()),
             None => object.remove("status"),
         };
+        let metadata = object.entry("metadata").or_insert_with(|| json!({}));
+        for key in ["uid", "resourceVersion", "generation"] {
+            if let Some(value) = live.pointer(&format!("/metadata/{key}")) {
+                metadata[key] = value.clone();
+            }
+        }
     }
     sent
 }

@@ -29,7 +29,7 @@ use crate::input::hco_version::ShownVersion;
 use crate::kubectl::Kubectl;
 use crate::report::{Changes, Finding, Forecast, Report};
 use crate::rows::no_forecast::{NoForecast, denied_by_hco, unknown_in_status};
-use crate::templates;
+use crate::templates::{self, MODIFIED};
 use crate::verdict::Against;
 
 /// The states before and after the change.
@@ -181,7 +181,10 @@ fn read(
         None => World::of_cluster(cluster, &connection, object, reader, notes)?,
     };
     if world.nodes.iter().next().is_none() {
-        bail!("{}: there are no nodes", unknown(reader));
+        bail!(
+            "{}: there are no nodes; add the output of `kubectl get nodes -o yaml`",
+            unknown(reader)
+        );
     }
     Ok(world)
 }
@@ -326,6 +329,7 @@ impl Situation {
 
 /// The setting for a cluster whose HCO does not ship all common templates of upstream. After HCO has reconciled the first
 /// object, it lists all common templates in the status. The other objects have templates that HCO has not reconciled yet.
+/// A modified template shows what HCO ships if HCO uses its own annotation.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`.
@@ -347,12 +351,19 @@ fn common_templates(objects: &[&Value]) -> Option<Value> {
         .chain(of_specs)
         .map(name)
         .collect();
-    let shipped: Map<String, Value> = SHIPPED
+    let own = templates::of_status(first)
+        .filter(|template| template.pointer(MODIFIED) == Some(&Value::Bool(true)))
+        .filter(|template| templates::shows_own_annotation(first, template))
+        .filter_map(|template| Some((name(template).to_owned(), templates::stated(template)?)));
+    let own: Map<String, Value> = own.collect();
+    let mut shipped: Map<String, Value> = SHIPPED
         .iter()
         .filter(|(name, ..)| names.contains(name))
         .map(|(name, url, _)| ((*name).to_owned(), Value::from(*url)))
         .collect();
-    (shipped.len() < SHIPPED.len()).then_some(Value::Object(shipped))
+    let is_known = shipped.len() == SHIPPED.len() && own.is_empty();
+    shipped.extend(own);
+    (!is_known).then_some(Value::Object(shipped))
 }
 
 impl Hco {

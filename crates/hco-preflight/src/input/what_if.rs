@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use cluster::foreign::one_line;
 use cluster::{Counts, Node};
-use operator_models::hco::node::is_control_plane;
+use operator_models::hco::node::{is_control_plane, is_worker};
 
 use crate::prose::count;
 
@@ -67,7 +67,8 @@ impl FromStr for WhatIf {
 }
 
 impl WhatIf {
-    /// The nodes after the change. The last nodes by name leave. It fails if more leave than exist.
+    /// The nodes after the change. Of the nodes with the role worker, the last ones by name leave, then the others. It fails if
+    /// more leave than exist.
     pub(crate) fn apply(&self, mut nodes: Vec<Node>) -> Result<Vec<Node>> {
         let mut left = BTreeSet::new();
         let mut joined = Vec::new();
@@ -76,27 +77,32 @@ impl WhatIf {
                 joined.extend(part.made_up());
                 continue;
             }
-            let mut names: Vec<&String> = nodes
+            let mut names: Vec<(bool, &String)> = nodes
                 .iter()
                 .filter(|node| part.matches(node))
-                .map(|node| &node.name)
+                .map(|node| (node.matches(is_worker), &node.name))
                 .collect();
             names.sort_unstable();
             let Some(stay) = names.len().checked_sub(part.number) else {
-                let role = if part.is_control_plane {
-                    "control-plane node"
+                let (role, hint) = if part.is_control_plane {
+                    ("control-plane node", "")
+                } else if names.is_empty() {
+                    (
+                        "worker node",
+                        "; use control-plane: for control-plane nodes",
+                    )
                 } else {
-                    "worker node"
+                    ("worker node", "")
                 };
                 bail!(
-                    "--what-if: {} of {} cannot leave: there {} {}",
+                    "--what-if: {} of {} cannot leave: there {} {}{hint}",
                     count(part.number, role),
                     part.architecture,
                     if names.len() == 1 { "is" } else { "are" },
                     names.len()
                 );
             };
-            left.extend(names.into_iter().skip(stay).cloned());
+            left.extend(names.into_iter().skip(stay).map(|(_, name)| name.clone()));
         }
         nodes.retain(|node| !left.contains(&node.name));
         nodes.extend(joined);

@@ -412,7 +412,7 @@ impl<'m> Start<'m> {
             .each_ref()
             .map(|admission| read.resolve(&admission.kubevirt, &mut { admission }).0);
         Some(Self {
-            of_nodes: read.launcher(&after, false).architecture,
+            of_nodes: read.launcher_architecture(&after, false),
             machine,
             admissions,
             read,

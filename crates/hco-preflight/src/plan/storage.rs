@@ -37,8 +37,15 @@ pub(super) fn requested(sources: &BootSources<'_>) -> Vec<Disks> {
             let size = quantity(disk.pointer("/resources/requests/storage")?)?;
             u128::try_from(size.value()?).ok()
         });
-        let architecture = source.cron.map(|cron| &cron.architecture);
-        let architecture = architecture.filter(|architecture| !architecture.raw().is_empty());
+        let only = match sources.architectures {
+            [only] => Some(only),
+            _ => None,
+        };
+        let architecture = source
+            .cron
+            .map(|cron| &cron.architecture)
+            .filter(|architecture| !architecture.raw().is_empty())
+            .or(only);
         *numbers.entry((architecture, size)).or_default() += 1;
     }
     let reimported = sources

@@ -59,6 +59,7 @@ impl ImageState {
             severity: match self.effect {
                 // In a plan, nothing is lost if an image was not imported before.
                 Effect::Rejected | Effect::NeverImported => Severity::Loss,
+                Effect::Waiting if self.has_older_disk => Severity::Info,
                 _ => row.severity,
             },
             command: self.command.map(|line| Command {
@@ -84,6 +85,9 @@ impl ImageState {
                 "disk: SSP does not import it, because a PersistentVolumeClaim with its name exists that no DataImportCron created".to_owned()
             }
             Effect::Importing => format!("importing{message}"),
+            Effect::Waiting if self.has_older_disk => {
+                format!("an older disk is in use{message}")
+            }
             Effect::Waiting => format!("no disk{message}"),
             Effect::Failing if self.has_older_disk => {
                 format!("import fails{message}; the older disk stays in use")
@@ -332,7 +336,10 @@ impl ImageState {
         if let Some("NotAuthorized" | "Failed" | "Unknown") = reason {
             return Self::shown(Effect::Failing, shown);
         }
-        if progressing.is_none_or(|condition| condition.status != "True") {
+        // CDI's condition has the phase of the DataVolume as its reason.
+        let is_phase = |end: &&str| reason.is_some_and(|reason| reason.ends_with(end));
+        let is_running = ["Scheduled", "InProgress"].iter().any(is_phase);
+        if !is_running && progressing.is_none_or(|condition| condition.status != "True") {
             return Self::shown(Effect::Waiting, shown);
         }
         let mut details = Vec::new();
@@ -375,7 +382,7 @@ impl ImageState {
             (Effect::Ready, Some(ready)) if ready.status == "False" => {
                 Self::shown(Effect::SourceNotReady, ready)
             }
-            (Effect::Failing, Some(ready)) => Self {
+            (Effect::Failing | Effect::Waiting, Some(ready)) => Self {
                 has_older_disk: ready.status == "True",
                 ..self
             },

@@ -65,7 +65,8 @@ pub(super) fn of(checked: &Checked) -> (Style, String) {
     let stops: BTreeSet<&str> = checked.stops.iter().map(stops::template).collect();
     if !stops.is_empty() {
         let templates = Vec::from_iter(stops).join(", ");
-        parts.push(format!("SSP is stopped by {templates}"));
+        let alert = Effect::StopsSsp.alert().unwrap_or_default();
+        parts.push(format!("SSP is stopped by {templates} ({alert})"));
     }
     let mut unhealthy: Vec<&str> = of_effects(rows, &[Effect::Unhealthy])
         .map(|row| row.kind)
@@ -75,17 +76,24 @@ pub(super) fn of(checked: &Checked) -> (Style, String) {
         parts.push(format!("see the conditions of {}", unhealthy.join(" and ")));
     }
     for (effects, what, [one, several]) in PARTS {
-        let objects: BTreeSet<_> = of_effects(rows, effects).map(Row::key).collect();
+        let is_older = |row: &&Row| row.effect == Effect::Waiting && row.severity == Severity::Info;
+        let objects: BTreeSet<_> = of_effects(rows, effects)
+            .filter(|row| !is_older(row))
+            .map(Row::key)
+            .collect();
         let number = objects.len();
         let end = if number == 1 { one } else { several };
         if number > 0 {
-            let alert = effects.iter().find_map(|effect| effect.alert());
-            let alert = alert.map_or_else(String::new, |alert| format!(" ({alert})"));
+            let alert = effects
+                .iter()
+                .find_map(|effect| effect.alert())
+                .map_or_else(String::new, |alert| format!(" ({alert})"));
             parts.push(format!("{}{end}{alert}", count(number, what)));
         }
     }
-    let reason = of_effects(rows, &[Effect::NoForecast]).map(|row| row.detail.to_string());
-    parts.extend(reason);
+    let rejected = of_effects(rows, &[Effect::StopsSsp]).filter(|row| row.kind == "HyperConverged");
+    let reasons = of_effects(rows, &[Effect::NoForecast]).chain(rejected);
+    parts.extend(reasons.map(|row| row.detail.to_string()));
     if parts.is_empty() {
         parts.push(disks(checked));
     }

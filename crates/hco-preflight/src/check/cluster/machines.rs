@@ -64,6 +64,8 @@ fn broken(observed: &Situation, waiting: &BTreeSet<Row>) -> Vec<Row> {
                     "no node accepts it",
                     failure("PodScheduled"),
                 ),
+                "DataVolumeError" => (Effect::CannotStart, "the import of its disk fails", None),
+                "ErrorPvcNotFound" => (Effect::CannotStart, "its disk does not exist", None),
                 _ => {
                     let failure = failure("Failure")?;
                     let reason = failure.reason.as_deref().unwrap_or_default();

@@ -6,7 +6,6 @@ use super::{Checked, headline};
 use crate::prose::{count, fix, folded, line};
 use crate::report::{Finding, NAMED};
 use crate::rows::facts::Fact;
-use crate::rows::no_forecast::NoForecast;
 use crate::rows::stops;
 use crate::rows::{Effect, by_effect, by_namespace, of_effect, of_kind};
 use crate::terminal::{BOLD, DIM, width};
@@ -64,9 +63,6 @@ fn problems(text: &mut String, checked: &Checked) {
     }
 }
 
-/// The rule about nodes because of which SSP rejects the object.
-const NODES: &str = "cluster-architecture-unknown";
-
 /// The reasons why SSP stops, with the fixes.
 fn stops(text: &mut String, checked: &Checked) {
     let situation = &checked.situation;
@@ -75,18 +71,10 @@ fn stops(text: &mut String, checked: &Checked) {
         .and_then(|forecast| forecast.stopped);
     let stops: Vec<_> = checked.stops.iter().collect();
     stops::render(text, "what stops SSP", stopped, &stops);
-    let is_rejected = matches!(situation.outlook, Err(NoForecast::RejectedBySsp(_)));
-    let of_nodes = situation
-        .current()
-        .report
-        .findings
-        .iter()
-        .filter(|finding| is_rejected && finding.rule == NODES);
     let findings = checked
         .stops
         .iter()
-        .filter_map(|stop| stops::finding(&situation.after.report, stop))
-        .chain(of_nodes);
+        .filter_map(|stop| stops::finding(&situation.after.report, stop));
     let mut shown: Vec<(&str, String)> = Vec::new();
     for finding in findings {
         let advice = (&*finding.rule, finding.fix_text());

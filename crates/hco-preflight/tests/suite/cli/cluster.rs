@@ -109,7 +109,6 @@ fn a_password_in_an_address_is_not_printed() {
         (&format!("{check} -o markdown"), "https://127"),
         (&fix, " --server "),
         ("images https://bob:SECRET@a.test/x:1", "***@"),
-        ("images --mirror a.test=http://bob:SECRET@b.test a", "***@"),
         (
             "check -f https://bob:SECRET@a.test/x.yaml --arch amd64=1",
             "***@",

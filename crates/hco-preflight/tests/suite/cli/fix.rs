@@ -148,6 +148,13 @@ fn a_file_that_replaces_the_live_object_is_fixed_as_it_is_sent() {
     assert_ne!(file, text);
     let (run, _) = fix_with_live(&file, "--as-if replace", with_import);
     run.exits(0).notes("nothing to fix");
+    // The status of the live object has the version of HCO, so the import is no preview.
+    let (run, _) = fix_with_live(&text, "--as-if replace", |live| {
+        with_import(live);
+        live["metadata"]["resourceVersion"] = json!("1");
+        live["status"]["versions"] = json!([{"name": "operator", "version": "1.19.0"}]);
+    });
+    run.notes(" can be fixed: run again with --write");
 }
 
 /// Sets the import, and another field that the file does not have. No file applied them.
@@ -219,6 +226,23 @@ fn a_wrong_feature_gate_is_corrected_if_that_is_wanted() {
         let is_disabled = placed.stdout.contains("Disabled") && !placed.stderr.contains(rule);
         assert_eq!(is_disabled, rule == "import-contradiction", "{placed:?}");
     }
+}
+
+/// The version of HCO is not known, so the import may be a preview.
+#[test]
+fn a_choice_that_is_open_does_not_block_other_fixes() {
+    let fix =
+        |text: &str, flag: &str| run_with(&format!("fix -f - --arch amd64=3,arm64=2 {flag}"), text);
+    let enable = "dataimportcrontemplate.kubevirt.io/enable: \"yes\", ssp.kubevirt.io";
+    let template = template("one", "amd64,arm64").replace("ssp.kubevirt.io", enable);
+    let text = format!("{HEAD}spec:\n  dataImportCronTemplates:\n{template}");
+    let enabled = "dataimportcrontemplate.kubevirt.io/enable: \"true\"";
+    fix(&text, "--unsafe").prints(&[enabled]);
+    let gate = "featureGates: [{name: enableMultiArchBootImageImport, state: Disabled}]";
+    let field = "workloadSources: {enableMultiArchBootImageImport: true}";
+    let text = HEAD.replace("v1beta1", "v1") + &format!("spec:\n  {gate}\n  {field}\n");
+    fix(&text, "--unsafe").notes("1 finding for you to decide");
+    fix(&text, "--enable-import").lacks(&["import-contradiction"]);
 }
 
 /// On nodes of one architecture, an annotation without effect is not a reason to import every image again.
