@@ -17,7 +17,7 @@ impl Level {
     pub const ALL: [Self; 3] = [Self::Deny, Self::Warn, Self::Ignore];
 }
 
-/// What the findings of a rule describe.
+/// The subject of a rule: its findings describe this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     HyperConverged,

@@ -148,7 +148,7 @@ fn a_file_that_replaces_the_live_object_is_fixed_as_it_is_sent() {
     assert_ne!(file, text);
     let (run, _) = fix_with_live(&file, "--as-if replace", with_import);
     run.exits(0).notes("nothing to fix");
-    // The status of the live object has the version of HCO, so the import is no preview.
+    // The live status has HCO 1.19, in which the import is not a preview any more.
     let (run, _) = fix_with_live(&text, "--as-if replace", |live| {
         with_import(live);
         live["metadata"]["resourceVersion"] = json!("1");
