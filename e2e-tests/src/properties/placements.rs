@@ -269,9 +269,6 @@ pub fn node_list(input: &[u8]) {
             assert_eq!(alone, counted[index]);
         }
     }
-    if let Err(error) = &counted {
-        assert!(error.to_string().len() < 500, "{error}");
-    }
     let Ok(list) = serde_json::from_slice::<Value>(input) else {
         return;
     };

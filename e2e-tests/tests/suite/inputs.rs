@@ -1,4 +1,4 @@
-//! The cases, the CustomResourceDefinitions of others, and the policy without Kubewarden.
+//! The cases, the `CustomResourceDefinitions` of others, and the policy without Kubewarden.
 
 use std::collections::BTreeSet;
 use std::fs::{read_dir, read_to_string};

@@ -499,12 +499,11 @@ impl<'a> CronState<'a> {
             spec,
         };
         // A cron that has imported a disk imports again.
-        let verdict = match &real.disk {
-            Some(_) => None,
-            None => {
-                let spec = cdi::examine_spec(spec).ok()?;
-                Some(cdi::examine_names(&cron, None, &spec))
-            }
+        let verdict = if real.disk.is_none() {
+            let spec = cdi::examine_spec(spec).ok()?;
+            Some(cdi::examine_names(&cron, None, &spec))
+        } else {
+            None
         };
         Some(Self {
             cron,

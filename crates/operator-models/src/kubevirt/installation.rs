@@ -108,7 +108,7 @@ impl KubeVirt {
         })
     }
 
-    /// Whether this version infers a preference from the labels of a VolumeSnapshot.
+    /// Whether this version infers a preference from the labels of a `VolumeSnapshot`.
     ///
     /// MIRRORS: kubevirt v1.9.0 pkg/instancetype/infer/volume.go, fromVolumeSnapshot, which v1.8.4 does not have.
     pub fn infers_from_snapshots(&self) -> bool {

@@ -82,7 +82,7 @@ pub enum InferenceError {
     NoDataSource(String),
     /// The DataSource has no label, and no disk whose labels KubeVirt reads.
     NoLabel(String),
-    /// The DataSource, or the volume, has a VolumeSnapshot, whose labels KubeVirt reads from 1.9 on.
+    /// The DataSource, or the volume, has a `VolumeSnapshot`, whose labels KubeVirt reads from 1.9 on.
     Snapshot(String),
     /// The fields of `spec.preference` contradict each other.
     Matcher,
@@ -103,7 +103,7 @@ pub struct BootSource {
     pub architecture_label: Option<String>,
     /// The namespace and name of the DataSource that it points to.
     pub points_to: Option<(String, String)>,
-    /// Whether its disk is a PersistentVolumeClaim, whose labels are not read here.
+    /// Whether its disk is a `PersistentVolumeClaim`, whose labels are not read here.
     pub has_claim: bool,
     pub has_snapshot: bool,
     /// The name and the kind of the preference for VMs that infer it.

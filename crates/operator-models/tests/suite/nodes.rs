@@ -13,9 +13,7 @@ const WORKER: &str = r#"{"metadata":{"name":"w","labels":{"node-role.kubernetes.
 
 /// The workload nodes by architecture.
 fn counted(list: &[u8]) -> Result<BTreeMap<String, usize>, String> {
-    census(list, &[&Placement::default()])
-        .map(|mut censuses| censuses.remove(0).workload)
-        .map_err(|error| error.to_string())
+    census(list, &[&Placement::default()]).map(|mut censuses| censuses.remove(0).workload)
 }
 
 #[test]
