@@ -17,7 +17,7 @@ impl Level {
     pub const ALL: [Self; 3] = [Self::Deny, Self::Warn, Self::Ignore];
 }
 
-/// The subject of a rule: its findings describe this.
+/// The kind of object that the findings of a rule describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     HyperConverged,

@@ -67,8 +67,8 @@ impl FromStr for WhatIf {
 }
 
 impl WhatIf {
-    /// The nodes after the change. Of the nodes with the role worker, the last ones by name leave, then the others. It fails if
-    /// more leave than exist.
+    /// The nodes after the change. The last workers by name leave first, then nodes without the role. It fails if more leave
+    /// than exist.
     pub(crate) fn apply(&self, mut nodes: Vec<Node>) -> Result<Vec<Node>> {
         let mut left = BTreeSet::new();
         let mut joined = Vec::new();
