@@ -11,6 +11,7 @@ use operator_models::hco::golden_image::{
 };
 use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::import::Import;
+use operator_models::hco::jsonpatch;
 use operator_models::hco::node::Census;
 use operator_models::hco::template::{ARCHITECTURES, Template};
 use operator_models::kubevirt::preference::only_architecture;
@@ -97,6 +98,7 @@ impl<'a> Configuration<'a> {
             && version.number.rejects_vms_without_import()
             && self.import == Import::Disabled
             && !self.hco.places_infra
+            && !jsonpatch::enables_multi_architecture(self.hco.patches.kubevirt.as_deref())
     }
 
     /// The only architectures whose VMs KubeVirt accepts; `None` if it accepts all, or if virt-api's architecture is
@@ -139,12 +141,15 @@ impl<'a> Configuration<'a> {
             .filter(|_| !is_common)
     }
 
-    /// The default preference and its architecture, if it is for one only.
+    /// The default preference and its architecture, if this version's preference is for one only.
     pub(crate) fn preferred_architecture<'t>(
         &self,
         template: &'t Template<'_>,
     ) -> Option<(&'t str, &'static str)> {
-        let preference = self.default_preference(template)?;
+        let version = self.version().number;
+        let preference = self
+            .default_preference(template)
+            .filter(|_| version.requires_architectures_in_preferences())?;
         Some((preference, only_architecture(preference)?))
     }
 

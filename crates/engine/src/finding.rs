@@ -45,7 +45,9 @@ impl Finding {
         if let Some(consequence) = violation.consequence {
             fact = format!("{fact}: {}", consequence.sentence());
         }
-        if let Some(loss) = &detection.loss {
+        // A request that HCO denies stops nothing.
+        let is_denied = violation.consequence == Some(Consequence::HcoDenies);
+        if let Some(loss) = detection.loss.as_ref().filter(|_| !is_denied) {
             fact = format!("{}; {}.", fact.trim_end_matches('.'), loss.text());
         }
         if let Some(doubt) = detection.doubt {

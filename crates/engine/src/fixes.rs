@@ -89,7 +89,14 @@ impl<'r, 'f> Fixes<'r, 'f> {
     /// Enabling the import, if it is off and there are findings: several rules propose it.
     pub(crate) fn enable_import_if_proposed(&self) -> Option<Fix> {
         let is_off = self.configuration().import == Import::Disabled;
-        (is_off && !self.detections.is_empty()).then(|| self.enable_import())
+        // SSP rejects architectures that it does not know.
+        let is_possible = self.change.after.census.is_none_or(knows_all);
+        (is_off && is_possible && !self.detections.is_empty()).then(|| {
+            let corrections = self.corrections();
+            let patch = self.import_edits(corrections.as_ref());
+            let consequences = self.consequences(&patch);
+            self.enable_import(corrections.as_ref(), patch, consequences)
+        })
     }
 
     /// The fixes that a rule proposes, the recommended one first.

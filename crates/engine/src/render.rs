@@ -22,12 +22,12 @@ use crate::fixes::recommended_patch;
 use crate::inputs::Inputs;
 use crate::nodes::NodesSource;
 use crate::object_name::ObjectName;
-use crate::rejected::{INTERNAL_ERROR, MAX_MESSAGE_LENGTH};
 use crate::repair::{Repaired, Step};
 use crate::report::{Boot, Report, TemplateReport};
 use crate::request::Detail;
 use crate::rule::Rule;
 use crate::settings::Settings;
+use crate::unevaluated::{INTERNAL_ERROR, MAX_MESSAGE_LENGTH};
 
 /// The status code for denying the object.
 ///
@@ -159,7 +159,7 @@ fn templates(change: &Change<'_>, census: &Census) -> Vec<TemplateReport> {
     let missing = side
         .forecast
         .as_ref()
-        .map(missing_crons)
+        .map(Forecast::not_imported)
         .unwrap_or_default();
     let images = side.configuration.golden_images.iter().take(SHOWN);
     let reports = images.map(|image| TemplateReport {
@@ -167,15 +167,6 @@ fn templates(change: &Change<'_>, census: &Census) -> Vec<TemplateReport> {
         architectures: boots(change, image, census, &missing),
     });
     reports.collect()
-}
-
-/// The templates and names of the DataImportCrons that import no image, although the annotation lists the architecture.
-fn missing_crons<'f>(forecast: &'f Forecast<'_>) -> BTreeSet<(&'f str, &'f str)> {
-    let failing = forecast.crons.iter().filter(|cron| !cron.verdict.imports());
-    failing
-        .chain(forecast.lost.iter().map(|lost| &lost.cron))
-        .filter_map(|cron| Some((forecast.templates.get(cron.template)?.name, &*cron.key.name)))
-        .collect()
 }
 
 fn boots(

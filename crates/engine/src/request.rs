@@ -14,9 +14,9 @@ use operator_models::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, golden_images_
 use crate::change::Comparison;
 use crate::configuration::{Configuration, Installation, Origin};
 use crate::object_name::{HYPER_CONVERGED, ObjectName};
-use crate::rejected;
 use crate::report::Report;
 use crate::settings::Settings;
+use crate::unevaluated;
 use crate::version::Version;
 
 /// The maximum size of an object that is evaluated again, in bytes. The fixes of a larger one are not checked, and it is not
@@ -43,8 +43,9 @@ pub(crate) struct HyperConvergedRequest<'a> {
     /// The object before an update; `None` for another operation, or if it cannot be read.
     pub(crate) old: Option<HyperConverged<'a>>,
     is_update: bool,
-    /// Whether no evaluated field differs from the old object. It is only set with a comparison.
-    is_unchanged: bool,
+    /// Whether nothing is written: no evaluated field and nothing in the spec differs from the old object. It is only set
+    /// with a comparison.
+    is_unsent: bool,
     pub(crate) settings: Settings,
     /// The rules whose repairs were removed from the settings, because the object is too large for them.
     pub(crate) too_large_for: Vec<&'static str>,
@@ -113,7 +114,7 @@ fn accepted() -> Answered {
 }
 
 fn unreadable(reason: &str) -> Answered {
-    Box::new(rejected::unreadable_payload(reason))
+    Box::new(unevaluated::unreadable_payload(reason))
 }
 
 fn sent_object<'a>(request: &Request<'a>) -> Result<Json<'a>, Answered> {
@@ -123,12 +124,18 @@ fn sent_object<'a>(request: &Request<'a>) -> Result<Json<'a>, Answered> {
 
 fn read_settings(settings: &Field<'_>, name: &ObjectName) -> Result<Settings, Answered> {
     Settings::read(settings.json())
-        .map_err(|problems| Box::new(rejected::invalid_settings(name, &problems)))
+        .map_err(|problems| Box::new(unevaluated::invalid_settings(name, &problems)))
 }
 
 fn old_object<'a>(request: &Request<'a>) -> Option<Json<'a>> {
     let old = request.old_object.json();
     old.filter(|_| request.operation == Operation::Update)
+}
+
+/// HCO's webhook changes each object that is written, for whatever reason.
+fn has_same_spec(one: Json<'_>, other: Json<'_>) -> bool {
+    let [one, other] = [one, other].map(|object| Object::root(object).field("spec").json());
+    one.map(Json::text) == other.map(Json::text)
 }
 
 impl<'a> HyperConvergedRequest<'a> {
@@ -148,7 +155,7 @@ impl<'a> HyperConvergedRequest<'a> {
         let Some(version) = ApiVersion::from_kind(api_version.as_deref(), requested) else {
             let settings = read_settings(settings, &name)?;
             let version = api_version.as_deref().unwrap_or(requested);
-            return Err(Box::new(rejected::unknown_version(
+            return Err(Box::new(unevaluated::unknown_version(
                 &name, version, &settings,
             )));
         };
@@ -173,7 +180,7 @@ impl<'a> HyperConvergedRequest<'a> {
                 "hyperconvergeds --recursive --api-version=hco.kubevirt.io/{}",
                 version.into_str()
             );
-            Box::new(rejected::undecodable(&name, &types, &error, &settings))
+            Box::new(unevaluated::undecodable(&name, &types, &error, &settings))
         })?;
         Ok(Self {
             name: name.or(&new.namespace, &new.name),
@@ -183,7 +190,8 @@ impl<'a> HyperConvergedRequest<'a> {
             proposed_placements: KNOWN.map(|architecture| new.placement.on(architecture)),
             new,
             is_update: request.operation == Operation::Update,
-            is_unchanged,
+            is_unsent: is_unchanged
+                && old_object(request).is_some_and(|old| has_same_spec(object, old)),
             settings,
             too_large_for,
             comparison,
@@ -259,12 +267,12 @@ impl<'a> HyperConvergedRequest<'a> {
         before: Option<&Configuration<'_>>,
     ) -> Configuration<'s> {
         // If no write request is involved, only the cluster around the stored object changes.
-        let is_unsent = |before: &Configuration<'_>| {
+        let is_left = |before: &Configuration<'_>| {
             let (old, new) = (before.version().number, installation.version.number);
-            self.is_unchanged && !old.is_written_in_the_upgrade_to(new, self.new.has_deploy_ovs)
+            self.is_unsent && !old.is_written_in_the_upgrade_to(new, self.new.has_deploy_ovs)
         };
         let origin = match before {
-            Some(before) if self.new.is_stored && is_unsent(before) => Origin::Stored,
+            Some(before) if self.new.is_stored && is_left(before) => Origin::Stored,
             None if self.new.is_stored && !self.is_update => Origin::Audited,
             _ => Origin::Sent,
         };
@@ -291,7 +299,7 @@ impl<'a> VirtualMachineRequest<'a> {
         let settings = read_settings(settings, &name)?;
         let new = new.map_err(|error| {
             let types = "virtualmachines --recursive --api-version=kubevirt.io/v1";
-            Box::new(rejected::undecodable(&name, types, &error, &settings))
+            Box::new(unevaluated::undecodable(&name, types, &error, &settings))
         })?;
         Ok(Self {
             name: name.or(&new.namespace, &new.name),

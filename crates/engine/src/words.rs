@@ -4,7 +4,9 @@ use kube_objects::text::{self, escape, quote};
 use operator_models::cdi::image::{MOST_ARCHITECTURES, Unimportable, Unknown};
 use operator_models::forecast::unsuffixed;
 use operator_models::ssp::bundle;
-use operator_models::ssp::data_sources::Key;
+use operator_models::ssp::data_sources::{
+    GOLDEN_IMAGES_NAMESPACE, Key, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE,
+};
 
 /// Names of architectures for users: at most six, each shortened.
 pub(crate) fn names(names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
@@ -39,10 +41,17 @@ pub fn why_unimportable(why: Unimportable) -> &'static str {
     }
 }
 
-/// The names of boot sources for users: the first three, each shortened.
+/// The names of boot sources for users: the first three, each shortened, with a namespace that is not that of golden images.
 pub(crate) fn boot_sources<'k>(keys: impl IntoIterator<Item = &'k Key>) -> String {
-    let names: Vec<String> = keys.into_iter().map(|key| quote(&key.name)).collect();
-    text::list(&names, 3)
+    const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE];
+    let name = |key: &Key| {
+        if GOLDEN.contains(&&*key.namespace) {
+            quote(&key.name)
+        } else {
+            quote(&key.to_string())
+        }
+    };
+    text::list(&keys.into_iter().map(name).collect::<Vec<_>>(), 3)
 }
 
 /// The condition under which one of these DataSources has a disk although nothing is imported. SSP uses such a PVC only

@@ -24,7 +24,7 @@ use crate::ssp::template::ssp_templates;
 pub use self::changes::{
     Changes, CronChanges, DataSourceChanges, DiskChanges, Retarget, changes, lost_image,
 };
-pub use self::effects::Stop;
+pub use self::effects::{Conflict, Shared, Stop};
 pub use self::objects::Objects;
 pub use self::state::{Disk, State};
 pub use crate::cdi::data_import_cron::Origin;

@@ -195,7 +195,13 @@ impl<'f> Fixes<'_, 'f> {
 
     fn set_supported(&self, template: &Template<'f>, value: String) -> Fix {
         let complete = !self.is_denied(template, &value);
-        let summary = "set the annotation to the architectures of the image";
+        let summary = match self.configuration().preferred_architecture(template) {
+            Some((preference, only)) if value == only => format!(
+                "set the annotation to {only}, because the default preference {} is for {only}",
+                quote(preference)
+            ),
+            _ => "set the annotation to the architectures of the image".to_owned(),
+        };
         self.annotate(summary, template, ARCHITECTURES, value)
             .complete_if(complete)
             .with_repair(Repair::FromImage)

@@ -33,14 +33,11 @@ impl Fixes<'_, '_> {
             if patch.is_empty() {
                 return;
             }
-            if !self.can_evaluate_again() {
-                take_back(findings, |_| true);
-                return;
-            }
             let Some(Consequences {
                 templates, lost, ..
             }) = self.consequences(&patch)
             else {
+                take_back(findings, |_| true);
                 return;
             };
             let lost = self.without_impossible_disks(lost);
@@ -82,15 +79,18 @@ impl Fixes<'_, '_> {
         lost
     }
 
-    pub(super) fn can_evaluate_again(&self) -> bool {
+    fn can_evaluate_again(&self) -> bool {
         const TEMPLATES: usize = 250;
         let configuration = self.configuration();
         let templates = configuration.hco.templates.len() + configuration.installation.common.len();
         templates <= TEMPLATES && self.object.text().len() <= MAX_EVALUATED_AGAIN
     }
 
-    /// The consequences of a patch; `None` if it cannot be applied.
+    /// The consequences of a patch; `None` if it cannot be applied, or if the object is too large to evaluate it again.
     pub(super) fn consequences(&self, patch: &[PatchOperation]) -> Option<Consequences> {
+        if !self.can_evaluate_again() {
+            return None;
+        }
         let configuration = self.configuration();
         let object = edit::apply(self.object, patch)?;
         let object = Json::parse(object.as_bytes()).ok()?;

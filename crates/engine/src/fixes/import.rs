@@ -20,38 +20,48 @@ use crate::rules::architectures_missing;
 use crate::version::Version;
 use crate::words::boot_sources;
 
+/// The corrected annotations of templates; `None` removes one.
+pub(super) type Corrections<'a> = Vec<(&'a Template<'a>, Option<String>)>;
+
 impl<'a> Fixes<'_, 'a> {
-    /// Enable the import, and in the same change correct the annotations that HCO then reads.
-    pub(super) fn enable_import(&self) -> Fix {
-        const ADVICE: &str = "enable the multi-architecture import";
+    /// The edits that enable the import, and that correct the annotations that HCO then reads.
+    pub(super) fn import_edits(
+        &self,
+        corrections: Option<&Corrections<'a>>,
+    ) -> Vec<PatchOperation> {
         let configuration = self.configuration();
-        let hco = configuration.hco;
-        if !self.can_evaluate_again() {
-            return Fix::advice(ADVICE);
-        }
-        let corrections = self.corrections();
-        let is_all = corrections.is_some();
-        let has_corrections = corrections.as_ref().is_some_and(|all| !all.is_empty());
-        let mut patch = set_import(hco, configuration.version());
+        let mut patch = set_import(configuration.hco, configuration.version());
         for (template, value) in corrections.into_iter().flatten() {
             let path = configuration.architectures_path(template);
             let corrected = match value {
-                Some(value) => self.set_annotation(template, ARCHITECTURES, value),
+                Some(value) => self.set_annotation(template, ARCHITECTURES, value.clone()),
                 None => vec![PatchOperation::remove(&path)],
             };
             extend(&mut patch, corrected);
         }
-        let Some(Consequences { revealed, lost, .. }) = self.consequences(&patch) else {
+        patch
+    }
+
+    /// Enable the import with these edits, which have these consequences; `None` if they are not known.
+    pub(super) fn enable_import(
+        &self,
+        corrections: Option<&Corrections<'a>>,
+        patch: Vec<PatchOperation>,
+        consequences: Option<Consequences>,
+    ) -> Fix {
+        const ADVICE: &str = "enable the multi-architecture import";
+        let Some(Consequences { revealed, lost, .. }) = consequences else {
             return Fix::advice(ADVICE);
         };
+        let configuration = self.configuration();
+        let hco = configuration.hco;
         if !lost.is_empty() && revealed.is_empty() {
             return Fix::advice(format!(
                 "before you enable the multi-architecture import, which would leave {} without a disk, move what uses these boot sources to others",
                 boot_sources(&lost)
             ));
         }
-        let is_flag_alone = is_all && !has_corrections && revealed.is_empty();
-
+        let is_flag_alone = corrections.is_some_and(Vec::is_empty) && revealed.is_empty();
         let mut summary = ADVICE.to_owned();
         let version = configuration.version();
         let is_preview = !version.is_known() || !version.number.has_finished_import();
@@ -79,7 +89,9 @@ impl<'a> Fixes<'_, 'a> {
             .then(|| merge_command(hco, &hco.fields.import.path(), true));
         // Whether to use a preview feature is the user's decision.
         let fix = Fix::edits(summary, patch)
-            .complete_if(!is_preview && is_all && revealed.is_empty() && !self.skips_images())
+            .complete_if(
+                !is_preview && corrections.is_some() && revealed.is_empty() && !self.skips_images(),
+            )
             .with_command(command);
         if lost.is_empty() {
             fix.with_repair(Repair::EnableImport)
@@ -99,10 +111,10 @@ impl<'a> Fixes<'_, 'a> {
         text::list(&names.collect::<Vec<_>>(), SHOWN)
     }
 
-    /// The annotations that HCO reads or ignores with the import on, and their new values: corrected if the intended
-    /// value is clear, and removed if HCO ignores them. `None` if there are more than fit into a message: then a
+    /// The annotations that HCO reads or ignores with the import on: corrected if the intended value is clear, and removed
+    /// if HCO ignores them. `None` if there are more than fit into a message: then a
     /// person has to check them.
-    fn corrections(&self) -> Option<Vec<(&'a Template<'a>, Option<String>)>> {
+    pub(super) fn corrections(&self) -> Option<Corrections<'a>> {
         const MOST: usize = 32;
         let workload = self.workload();
         let correction = |image: &GoldenImage<'a>| {

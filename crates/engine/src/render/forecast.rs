@@ -8,7 +8,7 @@ use operator_models::ssp::architecture::{Architecture, Unusable};
 use super::names;
 use crate::change::{NoForecast, Side};
 use crate::configuration::Configuration;
-use crate::rejection;
+use crate::rejection::explain;
 use crate::report::{CronReport, DataSourceReport, ForecastReport, NoForecastReport};
 
 pub(super) fn forecast(side: &Side<'_>) -> Option<ForecastReport> {
@@ -61,12 +61,13 @@ fn cron(configuration: &Configuration<'_>, forecast: &Forecast<'_>, cron: &Cron)
         managed_data_source: (&*cron.source.name).into(),
         rejected: cron
             .rejected()
-            .map(|reason| cut(rejection::reason(reason), 256).into()),
-        rejected_path: cron.rejected().zip(index).map(|(reason, index)| {
-            let path = rejection::path(&configuration.path_of_index(Some(index), &[]), reason);
+            .map(|rejection| cut(explain(rejection).reason, 256).into()),
+        rejected_path: cron.rejected().zip(index).map(|(rejection, index)| {
+            let template = configuration.path_of_index(Some(index), &[]);
+            let path = template.join(&explain(rejection).field);
             path.to_string().into()
         }),
-        never_runs: cron.verdict.never_runs.first().map(|reason| {
+        never_runs: cron.never_runs().first().map(|reason| {
             Foreign::from(match reason {
                 NeverRuns::ScheduleEmpty => "the schedule is empty",
                 NeverRuns::TimeZone => "the schedule contains a time zone",

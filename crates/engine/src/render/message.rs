@@ -8,7 +8,7 @@ use super::RuleSection;
 use crate::evaluate::Outcome;
 use crate::finding::Finding;
 use crate::object_name::ObjectName;
-use crate::rejected::MAX_MESSAGE_LENGTH;
+use crate::unevaluated::MAX_MESSAGE_LENGTH;
 
 /// The maximum length of a paragraph, so that one rule does not displace the others.
 const PARAGRAPH: usize = 1800;

@@ -5,8 +5,8 @@ use kube_objects::text::cut;
 
 use super::RuleSection;
 use crate::evaluate::Outcome;
-use crate::rejected::{DENIED, MAX_WARNING_LENGTH};
 use crate::report::Report;
+use crate::unevaluated::{DENIED, MAX_WARNING_LENGTH};
 
 const LINES: usize = 4096;
 

@@ -1,5 +1,5 @@
 use super::prelude::*;
-use crate::rejection;
+use crate::rejection::explain;
 
 pub(crate) static RULE: Rule =
     Rule::about_templates("data-import-cron-rejected", Level::Deny).about_golden_images();
@@ -30,8 +30,10 @@ pub(crate) fn check<'f>(
             .first_of_templates(rejected)
             .map(move |(template, index, reason)| {
                 Violation::of(template.name, move || {
-                    let template_path = configuration.path_of_index(Some(index), &[]);
-                    let path = rejection::path(&template_path, reason);
+                    let explained = explain(reason);
+                    let path = configuration
+                        .path_of_index(Some(index), &[])
+                        .join(&explained.field);
                     // The patch, if the correct value is certain. CDI can have another reason after this one, so a person
                     // has to check the result.
                     let patch = match reason {
@@ -46,9 +48,9 @@ pub(crate) fn check<'f>(
                         fact: format!(
                             "The image of template {} is not imported, and SSP stops: unwanted imports stay, and VM templates are not updated. The DataImportCron is rejected ({}).",
                             quote(template.name),
-                            rejection::reason(reason)
+                            explained.reason
                         ),
-                        fixes: vec![Proposal::edits(rejection::advice(reason), Vec::from_iter(patch))],
+                        fixes: vec![Proposal::edits(explained.advice, Vec::from_iter(patch))],
                     }
                 })
             })
@@ -58,12 +60,11 @@ pub(crate) fn check<'f>(
 
 /// The API server rejects the DataImportCrons of the templates that HCO adds, because their namespace is invalid.
 fn of_common_templates<'f>(configuration: &'f Configuration<'f>) -> Violation<'f> {
-    let advice = rejection::advice(&Rejection::NamespaceInvalid);
     Violation::new(move || {
         Description {
         path: configuration.hco.fields.common_namespace.path(),
         fact: "No common golden image is imported, and SSP stops, because this is not the name of a namespace.".to_owned(),
-        fixes: vec![Proposal::advice(advice)],
+        fixes: vec![Proposal::advice(explain(&Rejection::NamespaceInvalid).advice)],
     }
     })
 }

@@ -1,14 +1,9 @@
+use operator_models::forecast::{Conflict, Shared};
+
 use super::prelude::*;
 
 pub(crate) static RULE: Rule =
     Rule::about_templates("data-source-shared", Level::Deny).about_golden_images();
-
-/// The name of the object that two templates want.
-#[derive(Clone, Copy)]
-enum Shared<'f> {
-    DataSource(&'f str),
-    DataImportCron(&'f str),
-}
 
 /// Two templates manage one DataSource, or create DataImportCrons with the same name.
 ///
@@ -20,58 +15,17 @@ pub(crate) fn check<'f>(
     prediction: &'f Prediction<'f>,
     _: Option<&'f Changes>,
 ) -> impl Iterator<Item = Violation<'f>> {
-    prediction.iter().flat_map(move |forecast| {
-        data_sources(forecast)
-            .chain(data_import_crons(forecast))
-            .filter_map(move |(loser, winner, shared)| {
-                let template = |index: usize| forecast.templates.get(index);
-                let winner = winner.and_then(template);
-                Some(violation(configuration, template(loser)?, winner, shared))
-            })
-    })
-}
-
-/// The template that loses a DataSource, and the one that gets it; `None` if SSP uses the DataSource itself.
-fn data_sources<'f>(
-    forecast: &'f Forecast<'f>,
-) -> impl Iterator<Item = (usize, Option<usize>, Shared<'f>)> {
-    // The templates with pointers, by the name of the pointer.
-    let templates = forecast.templates.iter().enumerate();
-    let pointers: BTreeMap<&str, usize> = templates
-        .filter(|(_, template)| template.architectures.is_some())
-        .map(|(index, template)| (template.spec.managed_data_source.as_str(), index))
-        .collect();
-    let mut seen = BTreeSet::new();
-    let first_of_templates = forecast
-        .lost
-        .iter()
-        .filter(move |lost| seen.insert(lost.cron.template));
-    first_of_templates.map(move |lost| {
-        let name = &*lost.cron.source.name;
-        let winner = lost.to.or_else(|| pointers.get(name).copied());
-        (lost.cron.template, winner, Shared::DataSource(name))
-    })
-}
-
-/// Crons of the same name: SSP creates one of them, in a random order.
-fn data_import_crons<'f>(
-    forecast: &'f Forecast<'f>,
-) -> impl Iterator<Item = (usize, Option<usize>, Shared<'f>)> {
-    let mut first = BTreeMap::new();
-    let is_shared = |cron: &&Cron| forecast.same_name.contains(&cron.key);
-    let crons = forecast.crons.iter().filter(is_shared);
-    crons.filter_map(move |cron| {
-        let winner = *first.entry(&cron.key).or_insert(cron.template);
-        let shared = Shared::DataImportCron(&cron.key.name);
-        (winner != cron.template).then_some((cron.template, Some(winner), shared))
-    })
+    let conflicts = prediction.iter().flat_map(Forecast::conflicts);
+    conflicts.map(|conflict| violation(configuration, conflict))
 }
 
 fn violation<'f>(
     configuration: &'f Configuration<'f>,
-    loser: &'f SspTemplate<'f>,
-    winner: Option<&'f SspTemplate<'f>>,
-    shared: Shared<'f>,
+    Conflict {
+        loser,
+        winner,
+        shared,
+    }: Conflict<'f>,
 ) -> Violation<'f> {
     // A common template that is not in a status may not exist, and HCO maintains common templates.
     let is_unlisted = |template: &SspTemplate<'_>| {

@@ -1,3 +1,4 @@
+use kube_objects::edit::set;
 use serde_json::json;
 
 use super::prelude::*;
@@ -9,25 +10,36 @@ pub(crate) static RULE: Rule =
 pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violation<'f>> {
     let (import, fields) = (&configuration.hco.import, &configuration.hco.fields);
     let gate = import.gate_index(configuration.version().number)?;
+    let is_on = import.gates.get(gate)?.enabled;
     let describe = move || {
         let path = fields.gates.path().index(gate);
         let field = fields.import.path();
-        // An absent field counts as off here.
-        let is_wanted = import.field.unwrap_or(false);
-        let state = if is_wanted { "Enabled" } else { "Disabled" };
-        let gate = json!({"name": GATE, "state": state});
-        let agree = [PatchOperation::replace(&path, gate)];
+        let (fact, fix) = if let Some(wanted) = import.field {
+            let state = if wanted { "Enabled" } else { "Disabled" };
+            let gate = json!({"name": GATE, "state": state});
+            let agree = [PatchOperation::replace(&path, gate)];
+            (
+                format!(
+                    "The deprecated feature gate {GATE} and the field {field} contradict each other"
+                ),
+                Proposal::edits("set the feature gate to the value of the field", agree),
+            )
+        } else {
+            (
+                format!(
+                    "The update removes the field {field}, which counts as off, and changes the deprecated feature gate {GATE}, which contradicts it"
+                ),
+                Proposal::edits(
+                    "set the field to the value of the feature gate",
+                    set(&fields.import, is_on),
+                ),
+            )
+        };
+        let other = format!("remove the feature gate, and set {field} to the value that you want");
         Description {
             path,
-            fact: format!(
-                "The deprecated feature gate {GATE} and the field {field} contradict each other"
-            ),
-            fixes: vec![
-                Proposal::edits("set the feature gate to the value of the field", agree),
-                Proposal::advice(format!(
-                    "remove the feature gate, and set {field} to the value that you want"
-                )),
-            ],
+            fact,
+            fixes: vec![fix, Proposal::advice(other)],
         }
     };
     configuration.contradicts_itself.then(|| Violation {

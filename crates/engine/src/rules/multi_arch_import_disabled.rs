@@ -1,5 +1,3 @@
-use operator_models::ssp::architecture::knows_all;
-
 use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_object("multi-arch-import-disabled", Level::Deny)
@@ -33,8 +31,8 @@ pub(crate) fn check<'f>(
                 workload.len(),
                 names(workload.keys())
             ),
-            // The SSP operator rejects architectures that it does not know, and HCO before 1.16 has no import.
-            fixes: if knows_all(census) && configuration.version().number.has_import() {
+            // HCO before 1.16 has no import.
+            fixes: if configuration.version().number.has_import() {
                 vec![Proposal::EnableImport, place]
             } else {
                 vec![place]

@@ -15,7 +15,7 @@ pub(crate) fn check<'f>(
 ) -> impl Iterator<Item = Violation<'f>> {
     prediction.iter().flat_map(move |forecast| {
         let useless = forecast.first_of_templates(|cron| {
-            let mut reasons = cron.verdict.never_runs.iter();
+            let mut reasons = cron.never_runs().iter();
             reasons.find(|reason| **reason != NeverRuns::NameTooLong)
         });
         useless.map(move |(template, index, reason)| {

@@ -1,5 +1,5 @@
 use operator_models::hco::golden_image::{Invalid, invalid};
-use operator_models::hco::template::ENABLE;
+use operator_models::hco::template::{ENABLE, Source};
 
 use super::prelude::*;
 
@@ -52,9 +52,13 @@ fn describe<'f>(
             ),
         ),
     };
-    Description {
-        path,
-        fact,
-        fixes: vec![fix, Proposal::Disable(template)],
+    let mut fixes = vec![fix, Proposal::Disable(template)];
+    // HCO denies an enabled template without a spec.
+    if matches!(
+        (reason, &template.source),
+        (Invalid::Enable(_), Source::NoSpec)
+    ) {
+        fixes.remove(0);
     }
+    Description { path, fact, fixes }
 }

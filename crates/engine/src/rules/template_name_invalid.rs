@@ -101,7 +101,7 @@ fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<(Cause, Reason
         };
         return Some((field, Reason::DataSource(rejection)));
     }
-    let is_too_long = cron.verdict.never_runs.contains(&NeverRuns::NameTooLong);
+    let is_too_long = cron.never_runs().contains(&NeverRuns::NameTooLong);
     is_too_long.then_some((Cause::Name, Reason::CronJob))
 }
 
@@ -136,7 +136,7 @@ impl InvalidName<'_> {
             ),
             Reason::DataImportCron(reason) => format!(
                 "{field} of template {name} makes the DataImportCron invalid ({}): {STOPS_AT_CRON}",
-                rejection::reason(reason)
+                rejection::explain(reason).reason
             ),
             Reason::DataSource(reason) => format!(
                 "{field} of template {name} makes a DataSource invalid ({}): SSP stops and updates no golden image.",

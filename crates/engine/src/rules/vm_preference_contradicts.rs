@@ -68,7 +68,7 @@ fn not_inferable<'f>(machine: &'f Machine<'f>, error: InferenceError) -> Violati
                     quote(name)
                 ),
                 InferenceError::Matcher => {
-                    "The preference has neither a name nor inferFromVolume, or both, or an unknown failure policy: KubeVirt rejects the VM.".to_owned()
+                    "The preference has neither a name nor inferFromVolume, or both, or inferFromVolume with a kind, or an unknown failure policy: KubeVirt rejects the VM.".to_owned()
                 }
             },
             fixes: vec![Proposal::advice(

@@ -1,9 +1,9 @@
-//! Where the import of each template stops.
+//! What templates do not get: where the import of each stops, and which of them want the same object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cdi::data_source::Rejection;
-use crate::forecast::{CreatedBy, Cron, Forecast};
+use crate::forecast::{CreatedBy, Cron, Forecast, SspTemplate};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stop {
@@ -15,13 +15,80 @@ pub enum Stop {
     OtherTemplate,
 }
 
+/// Two templates that want one object.
+pub struct Conflict<'f> {
+    /// The template that does not get it, or may not get it.
+    pub loser: &'f SspTemplate<'f>,
+    /// `None` if SSP itself uses the DataSource.
+    pub winner: Option<&'f SspTemplate<'f>>,
+    pub shared: Shared<'f>,
+}
+
+/// The name of the object that two templates want.
+#[derive(Clone, Copy)]
+pub enum Shared<'f> {
+    DataSource(&'f str),
+    /// SSP creates only one of the DataImportCrons, in a random order.
+    DataImportCron(&'f str),
+}
+
 impl Forecast<'_> {
+    /// The templates that want the same DataSource, once for each template that loses, then those that want the same
+    /// DataImportCron.
+    pub fn conflicts(&self) -> impl Iterator<Item = Conflict<'_>> {
+        // The templates with pointers, by the name of the pointer.
+        let templates = self.templates.iter().enumerate();
+        let pointers: BTreeMap<&str, usize> = templates
+            .filter(|(_, template)| template.architectures.is_some())
+            .map(|(index, template)| (template.spec.managed_data_source.as_str(), index))
+            .collect();
+        let mut seen = BTreeSet::new();
+        let first_of_templates = self
+            .lost
+            .iter()
+            .filter(move |lost| seen.insert(lost.cron.template));
+        let sources = first_of_templates.map(move |lost| {
+            let name = &*lost.cron.source.name;
+            let winner = lost.to.or_else(|| pointers.get(name).copied());
+            (lost.cron.template, winner, Shared::DataSource(name))
+        });
+        let mut first = BTreeMap::new();
+        let same_name = self
+            .crons
+            .iter()
+            .filter(|cron| self.same_name.contains(&cron.key));
+        let crons = same_name.filter_map(move |cron| {
+            let winner = *first.entry(&cron.key).or_insert(cron.template);
+            let shared = Shared::DataImportCron(&cron.key.name);
+            (winner != cron.template).then_some((cron.template, Some(winner), shared))
+        });
+        let template = |index: usize| self.templates.get(index);
+        sources
+            .chain(crons)
+            .filter_map(move |(loser, winner, shared)| {
+                Some(Conflict {
+                    loser: template(loser)?,
+                    winner: winner.and_then(template),
+                    shared,
+                })
+            })
+    }
+
+    /// The templates and names of the crons that import no image, although the annotation lists their architecture.
+    pub fn not_imported(&self) -> BTreeSet<(&str, &str)> {
+        let failing = self.crons.iter().filter(|cron| !cron.verdict.imports());
+        failing
+            .chain(self.lost.iter().map(|lost| &lost.cron))
+            .filter_map(|cron| Some((self.templates.get(cron.template)?.name, &*cron.key.name)))
+            .collect()
+    }
+
     /// Where the imports of templates stop, by name. A displaced template also counts as if it were alone.
     pub fn stops(&self) -> BTreeMap<&str, BTreeSet<Stop>> {
         let of_cron = |cron: &Cron, is_shared: bool| {
             let stops = [
                 cron.rejected().map(|_| Stop::DataImportCron),
-                cron.verdict.never_runs.first().map(|_| Stop::CronJob),
+                cron.never_runs().first().map(|_| Stop::CronJob),
                 is_shared.then_some(Stop::OtherTemplate),
             ];
             (cron.template, stops)

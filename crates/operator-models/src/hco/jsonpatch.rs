@@ -75,6 +75,23 @@ pub fn overrides(patch: Option<&str>, fields: &[&str]) -> bool {
     patch.is_some_and(|patch| operations(patch).is_none_or(|all| all.iter().any(is_one)))
 }
 
+/// Whether a patch of KubeVirt switches its gate on with which virt-api accepts VMs of every architecture. HCO applies the
+/// patch after it has set the gates.
+///
+/// MIRRORS: hyperconverged-cluster-operator v1.17.3 controllers/handlers/kubevirt.go, `NewKubeVirt`.
+pub fn enables_multi_architecture(patch: Option<&str>) -> bool {
+    const GATES: &str = "/spec/configuration/developerConfiguration/featureGates";
+    let operations = patch.and_then(operations).unwrap_or_default();
+    let mut gates = operations
+        .iter()
+        .filter(|operation| operation.changes(GATES));
+    gates.any(|operation| {
+        let adds = matches!(operation.op.as_deref(), Some("add" | "replace"));
+        let value = operation.value.map_or("", |value| value.text());
+        adds && value.contains("\"MultiArchitecture\"")
+    })
+}
+
 pub struct AnnotationOperation<'a> {
     pub text: &'a str,
     op: Option<Cow<'a, str>>,

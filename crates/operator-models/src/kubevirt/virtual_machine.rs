@@ -164,7 +164,14 @@ impl VirtualMachine {
         }
         let (boot_claim, disk) = boot_volume(&instance)?;
         let boot_image = BootImage::find(&templates, &boot_claim, disk)?;
-        let preference = preference(&spec, &templates, &namespace)?;
+        // KubeVirt uses the preference as it was when the VM was created, which is stored in a ControllerRevision.
+        //
+        // MIRRORS: kubevirt pkg/instancetype/preference/find/spec.go, FindPreference.
+        let stored = machine.object("status").object("preferenceRef");
+        let is_stored = stored.field("controllerRevisionRef").is_present()
+            || !spec.object("preference").text("revisionName")?.is_empty();
+        let preference = preference(&spec, &templates, &namespace)?
+            .filter(|preference| !is_stored || !matches!(preference, PreferenceMatcher::Named(_)));
         let node_selector = instance.object("nodeSelector");
         let machine_type = instance.object("domain").object("machine");
         let affinity = instance.object("affinity").field("nodeAffinity").parse()?;

@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 
 use super::architecture::Architecture;
 use super::bundle;
-use crate::cdi::data_import_cron::{Rejection, Verdict};
+use crate::cdi::data_import_cron::{NeverRuns, Rejection, Verdict};
 use crate::cdi::data_source;
 use crate::hco::version::HcoVersion;
 use crate::ssp::template::SspTemplate;
@@ -104,6 +104,11 @@ pub struct Cron {
 impl Cron {
     pub fn rejected(&self) -> Option<&Rejection> {
         self.verdict.rejected.as_ref()
+    }
+
+    /// Why it never imports an image, although it is accepted.
+    pub fn never_runs(&self) -> &[NeverRuns] {
+        &self.verdict.never_runs
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) const MAX_WARNING_LENGTH: usize = 256;
 /// The prefix of denials in monitor mode, where Kubewarden accepts the request.
 pub(crate) const DENIED: &str = "Denied in protect mode: ";
 
-fn rejected(code: u16, message: String) -> Report {
+fn denied(code: u16, message: String) -> Report {
     Report {
         allowed: false,
         code: Some(code),
@@ -28,13 +28,13 @@ fn rejected(code: u16, message: String) -> Report {
 }
 
 /// A denial that also has a warning with its reason, if the settings ask for it.
-fn rejected_with(settings: &Settings, code: u16, fact: &str, message: String) -> Report {
+fn denied_with(settings: &Settings, code: u16, fact: &str, message: String) -> Report {
     let warning = settings
         .denials_as_warnings
         .then(|| cut(format!("{DENIED}{fact}"), MAX_WARNING_LENGTH));
     Report {
         warnings: Vec::from_iter(warning),
-        ..rejected(code, message)
+        ..denied(code, message)
     }
 }
 
@@ -53,14 +53,14 @@ pub(crate) fn undecodable(
          fix: correct the type of the field; to see the types that are expected:\n  \
          kubectl explain {types}"
     );
-    rejected_with(settings, BAD_REQUEST, &fact, message)
+    denied_with(settings, BAD_REQUEST, &fact, message)
 }
 
 pub(crate) fn unknown_version(object: &ObjectName, version: &str, settings: &Settings) -> Report {
     let version = quote(version);
     let fact = format!("{object} cannot be decoded: version {version} is unknown.");
     let message = format!("{fact}\nfix: use hco.kubevirt.io/v1beta1 or hco.kubevirt.io/v1");
-    rejected_with(settings, BAD_REQUEST, &fact, message)
+    denied_with(settings, BAD_REQUEST, &fact, message)
 }
 
 pub(crate) fn unreadable_payload(reason: &str) -> Report {
@@ -69,7 +69,7 @@ pub(crate) fn unreadable_payload(reason: &str) -> Report {
         "The admission request cannot be decoded: {reason}.\n\
          fix: send an AdmissionRequest that contains a HyperConverged or a VirtualMachine"
     );
-    rejected(BAD_REQUEST, message)
+    denied(BAD_REQUEST, message)
 }
 
 /// The policy was deployed with invalid settings, despite `validate_settings`.
@@ -78,5 +78,5 @@ pub(crate) fn invalid_settings(object: &ObjectName, problems: &str) -> Report {
         "{object} was not checked: {problems}\n\
          fix: correct spec.settings of the ClusterAdmissionPolicy"
     );
-    rejected(INTERNAL_ERROR, message)
+    denied(INTERNAL_ERROR, message)
 }
