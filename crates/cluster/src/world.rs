@@ -10,7 +10,6 @@ use std::io::{self, Write};
 
 use anyhow::{Result, bail};
 use kube::core::ApiResource;
-use kube_objects::name::is_dns1123_label;
 use operator_models::ssp::data_sources::{
     GOLDEN_IMAGES_NAMESPACE, Key, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE,
 };
@@ -115,7 +114,6 @@ macro_rules! world {
                 };
                 world.volumes.is_kept = DataVolume::is_used;
                 world.cluster_policies.is_kept = AdmissionPolicy::is_ours;
-                world.policies.is_kept = AdmissionPolicy::is_ours;
                 world
             }
 
@@ -144,7 +142,6 @@ world! {
     cluster_preferences: Preference = "VirtualMachineClusterPreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan, Live];
     ssps: Ssp = "SSP", "ssp.kubevirt.io/v1beta3", &[Live];
     cluster_policies: AdmissionPolicy = "ClusterAdmissionPolicy", "policies.kubewarden.io/v1", &[Check];
-    policies: AdmissionPolicy = "AdmissionPolicy", "policies.kubewarden.io/v1", &[Check];
 }
 
 trait AnyList {
@@ -457,24 +454,15 @@ impl World {
         })
     }
 
-    /// The policies of all namespaces, or of one.
-    pub fn policies(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
-        let list = match namespace {
-            None => &self.cluster_policies,
-            Some(_) => &self.policies,
+    /// The `ClusterAdmissionPolicy` objects.
+    pub fn policies(&self) -> Result<Vec<Value>, ClusterError> {
+        let list = &self.cluster_policies;
+        let Some(cluster) = &self.cluster else {
+            return Ok(list.iter().map(|policy| json!(policy)).collect());
         };
-        // Another name would change the path of the request.
-        if !namespace.is_none_or(is_dns1123_label) {
-            return Ok(Vec::new());
-        }
         let mut policies = Vec::new();
-        if let Some(cluster) = &self.cluster {
-            let resource = list.state.kind.resource();
-            cluster.all(&resource, namespace, |object| policies.push(object))?;
-        } else {
-            let all = list.iter().map(|policy| json!(policy));
-            policies.extend(all.filter(|policy| in_namespace(namespace, policy)));
-        }
+        let resource = list.state.kind.resource();
+        cluster.all(&resource, None, |object| policies.push(object))?;
         Ok(policies)
     }
 

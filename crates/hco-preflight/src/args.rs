@@ -115,7 +115,7 @@ pub(crate) struct Subject {
     #[arg(long, value_name = "FILE", help_heading = "Nodes", conflicts_with_all = ["cluster", "arch"])]
     pub(crate) nodes: Option<PathBuf>,
 
-    /// Use the cluster of the current kubeconfig: its nodes, and for `check` the live object as the old object
+    /// Use the cluster of the current kubeconfig: its nodes, and the live object as the old object
     #[arg(long, help_heading = "Nodes", conflicts_with = "arch")]
     pub(crate) cluster: bool,
 
@@ -133,10 +133,6 @@ pub(crate) struct Subject {
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) settings: Option<PathBuf>,
-
-    /// The level of a rule, instead of that in the settings, for example architectures-missing=warn; can be repeated
-    #[arg(long, value_name = "RULE=LEVEL", value_parser = level, help_heading = "Policy")]
-    pub(crate) level: Vec<(String, String)>,
 
     /// Use this build of the policy instead of the embedded one
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
@@ -233,14 +229,6 @@ fn version(text: &str) -> Result<String, String> {
     }
 }
 
-/// The module validates the names.
-fn level(text: &str) -> Result<(String, String), String> {
-    let (rule, level) = text
-        .split_once('=')
-        .ok_or("the format is, for example, architectures-missing=warn")?;
-    Ok((rule.to_owned(), level.to_owned()))
-}
-
 /// How a file is sent to the cluster that has the object already.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AsIf {
@@ -311,8 +299,6 @@ pub(crate) enum Format {
     Json,
     /// For a comment on a pull request or merge request
     Markdown,
-    /// For test reports (GitLab, Jenkins)
-    Junit,
     /// SARIF 2.1.0, for code scanning
     Sarif,
     /// Workflow commands for GitHub Actions

@@ -36,9 +36,6 @@ const ROUNDS: usize = 64;
 
 /// Applies all possible fixes, and lists the remaining findings.
 pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
-    if args.subject.old.is_some() {
-        bail!("`fix` takes no --old, because it fixes existing problems as well: remove --old");
-    }
     let has_files = !args.subject.filename.is_empty();
     let is_live = args.subject.is_live();
     match args.output {
@@ -134,7 +131,8 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
 fn note_summaries(fixed: &[Fixed<'_>], terminal: &Terminal) {
     let mut notes = Notes::default();
     for it in fixed {
-        for fix in &it.fixes {
+        // An earlier fix can have made the same changes.
+        for fix in it.fixes.iter().filter(|fix| !fix.patch.is_empty()) {
             notes.push(&it.question.failure(summary(fix)).to_string());
         }
     }
@@ -202,7 +200,7 @@ impl<'q> Fixed<'q> {
             let remedies = chosen(&fixed.report, args, can_be_made);
             let before = fixed.sent.clone();
             for mut remedy in remedies.map_err(|what| question.failure(what.to_owned()))? {
-                remedy.patch.retain(|operation| !fixed.has_added(operation));
+                remedy.patch.retain(|operation| !fixed.has_set(operation));
                 if let Some((value, sent)) = fixed.after(&remedy, args) {
                     (fixed.value, fixed.sent) = (value, sent);
                     fixed.fixes.push(remedy);
@@ -214,8 +212,9 @@ impl<'q> Fixed<'q> {
             fixed.report = check.report(question, &fixed.sent)?;
         }
         let is_only_live = |finding: &&Finding| {
+            let is_due = finding.level == Level::Deny || finding.complete_fix().is_some();
             let mut fixes = finding.fixes.iter();
-            fixes.any(|remedy| fixed.after(remedy, args).is_none())
+            (is_due || args.r#unsafe) && fixes.any(|remedy| fixed.after(remedy, args).is_none())
         };
         let not_changed = |finding: &Finding| {
             format!(
@@ -243,11 +242,8 @@ impl<'q> Fixed<'q> {
     /// Why an update with only these fixes would be denied.
     fn denied_by(&self, check: &Check<'_>, args: &args::Fix) -> Result<Option<String>, Failure> {
         let question = self.question;
-        let update = Question {
-            old: Some(question.live.as_ref().unwrap_or(question.sent()).clone()),
-            ..Question::clone(question)
-        };
-        let report = check.report(&update, &self.sent)?;
+        let old = question.live.as_ref().unwrap_or(question.sent());
+        let report = check.update(question, old, &self.sent)?;
         let denials: BTreeSet<String> = (report.findings.iter())
             .filter(|finding| finding.level == Level::Deny)
             .map(|finding| match &finding.template {
@@ -280,11 +276,12 @@ impl<'q> Fixed<'q> {
         self.fixes.iter().flat_map(|fix| &fix.patch)
     }
 
-    /// Whether an earlier fix has added the same field.
-    fn has_added(&self, operation: &PatchOperation) -> bool {
+    /// Whether an earlier fix has set the same field.
+    fn has_set(&self, operation: &PatchOperation) -> bool {
         let name = operation.path.rsplit('/').next().unwrap_or_default();
         let is_field = name != "-" && name.parse::<usize>().is_err();
-        operation.op == "add" && is_field && self.operations().any(|earlier| earlier == operation)
+        let sets = operation.op == "add" && is_field || operation.op == "replace";
+        sets && self.operations().any(|earlier| earlier == operation)
     }
 
     /// The object in the file and in the API server after a fix; `None` if the fix cannot be made in the file, because

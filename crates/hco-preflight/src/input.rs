@@ -4,7 +4,6 @@
 pub(crate) mod apply;
 pub(crate) mod boot_image;
 mod check;
-mod deployed;
 pub(crate) mod files;
 pub(crate) mod hco_version;
 mod images;
@@ -12,7 +11,6 @@ mod misplaced;
 pub(crate) mod module;
 mod nodes;
 mod policies;
-pub(crate) mod policy;
 mod question;
 mod settings;
 mod situation;
@@ -21,6 +19,7 @@ pub(crate) mod what_if;
 
 pub(crate) use self::check::{Check, Purpose};
 pub(crate) use self::nodes::check_connection;
+pub(crate) use self::policies::Policy;
 pub(crate) use self::question::{Question, Written};
 pub(crate) use self::settings::validated;
 pub(crate) use self::situation::{

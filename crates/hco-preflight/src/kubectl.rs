@@ -1,7 +1,7 @@
 //! Builds commands for the cluster that the command used. Another context may be current when the user runs them.
 
 use cluster::Connection;
-use cluster::foreign::{Foreign, masked, one_line, shell_word};
+use cluster::foreign::{Foreign, one_line, shell_word};
 use kube_objects::name::is_dns1123_subdomain;
 
 use crate::report::Report;
@@ -16,23 +16,16 @@ pub(crate) struct Kubectl {
 impl Kubectl {
     pub(crate) fn new(connection: &Connection, context: Option<&str>) -> Self {
         let kubeconfig = connection.kubeconfig.as_ref();
-        let single = [
+        let flags = [
             ("--context", context.map(str::to_owned)),
             (
                 "--kubeconfig",
                 kubeconfig.map(|path| path.display().to_string()),
             ),
-            ("--server", connection.server.as_deref().map(masked)),
-            ("--user", connection.user.clone()),
             ("--as", connection.impersonate.clone()),
         ];
-        let groups = connection
-            .impersonate_groups
-            .iter()
-            .map(|group| ("--as-group", Some(group.clone())));
-        let flags = single
+        let flags = flags
             .into_iter()
-            .chain(groups)
             .filter_map(|(flag, value)| Some(format!("{flag} {} ", shell_word(&one_line(&value?)))))
             .collect();
         Self { flags }

@@ -1,5 +1,6 @@
 //! Lays out text for a terminal: broken between words, and tables.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anstyle::Style;
@@ -64,6 +65,18 @@ pub(crate) fn fix(text: &mut String, fix: &str, width: usize) {
             label = "";
         }
     }
+}
+
+/// Adds the fix of a finding. A command or patch that an earlier finding has is not repeated.
+pub(crate) fn fix_once(text: &mut String, shown: &mut BTreeSet<String>, all: &str, width: usize) {
+    let alternatives = all.split("\nor: ").map(|one| match one.split_once('\n') {
+        Some((first, _)) if !shown.insert(one.to_owned()) => {
+            format!("{} (see above)", first.trim_end_matches(':'))
+        }
+        _ => one.to_owned(),
+    });
+    let alternatives: Vec<String> = alternatives.collect();
+    fix(text, &alternatives.join("\nor: "), width);
 }
 
 /// Adds a table: the heads of its columns, and for each row a name and its cells with their styles. The first column is at

@@ -17,6 +17,9 @@ use operator_models::kubevirt::installation::KubeVirt;
 use crate::exit::Exit;
 
 pub(crate) trait Conclusions {
+    /// Whether the module evaluated the object. It does not evaluate an update that changes nothing.
+    fn is_evaluated(&self) -> bool;
+
     /// The exit code for the object. A denial for a reason outside the object counts as not evaluated.
     fn exit(&self) -> Exit;
 
@@ -32,6 +35,11 @@ pub(crate) trait Conclusions {
 }
 
 impl Conclusions for Report {
+    fn is_evaluated(&self) -> bool {
+        let is_judged = self.hco_version.is_some() || self.virtual_machine.is_some();
+        is_judged || !self.findings.is_empty() || !self.allowed
+    }
+
     fn exit(&self) -> Exit {
         match (self.allowed, self.code) {
             (true, _) => Exit::Accepted,

@@ -10,8 +10,7 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Place};
-use crate::input::Question;
-use crate::input::policy::{Mode, Policy};
+use crate::input::{Policy, Question};
 use crate::report::{
     Conclusions as _, Finding, Level, Report, Template, architecture, counted, listed,
 };
@@ -41,13 +40,6 @@ pub(crate) struct Judged {
     pub(crate) question: Arc<Question>,
     /// The cluster's policy whose settings were used.
     pub(crate) policy: Option<Policy>,
-    /// Whether the user may not list all policies.
-    pub(crate) policies_unread: bool,
-    /// Whether other policies evaluate the object too.
-    pub(crate) is_one_of_several: bool,
-    /// Whether this verdict determines the exit code. It does not if the cluster only reports it and enforces other
-    /// verdicts.
-    pub(crate) decides: bool,
     pub(crate) report: Report,
 }
 
@@ -74,9 +66,6 @@ impl Judged {
         Self {
             question,
             policy: None,
-            policies_unread: false,
-            is_one_of_several: false,
-            decides: true,
             report,
         }
     }
@@ -84,8 +73,7 @@ impl Judged {
     /// Whether the cluster would only report a denial.
     pub(crate) fn is_only_reported(&self) -> bool {
         let policy = self.policy.as_ref();
-        let is_monitor = policy.is_some_and(|policy| policy.mode == Mode::Monitor);
-        is_monitor && self.exit() != Exit::Unjudged
+        policy.is_some_and(Policy::is_monitor) && self.exit() != Exit::Unjudged
     }
 
     /// `NAMESPACE/NAME`, without the parts that are missing.
@@ -93,18 +81,9 @@ impl Judged {
         self.question.identity.namespaced_name()
     }
 
-    /// The name with the policy, if several policies evaluate the object.
-    pub(crate) fn unique_name(&self) -> String {
-        let name = self.name();
-        match self.policy.as_ref().filter(|_| self.is_one_of_several) {
-            Some(policy) => format!("{name} by {policy}"),
-            None => name,
-        }
-    }
-
     /// The name with the kind, which is unique in a check.
     pub(crate) fn kind_and_name(&self) -> String {
-        format!("{} {}", self.question.identity.kind, self.unique_name())
+        format!("{} {}", self.question.identity.kind, self.name())
     }
 
     /// The line of a finding in the file; `None` for an object in the cluster.
@@ -160,18 +139,14 @@ impl Judged {
         (!templates.is_empty() && !nodes.is_empty()).then_some((templates, nodes))
     }
 
-    /// The flag because of which the module did not evaluate the object. It does not evaluate an update that changes
-    /// nothing.
+    /// The flag because of which the module did not evaluate the object.
     fn without(&self) -> Option<&'static str> {
         let flag = match self.question.against {
             Against::Nothing => return None,
             Against::File(_) => "--old",
             Against::Live => "-f",
         };
-        let report = &self.report;
-        let is_judged = report.hco_version.is_some() || report.virtual_machine.is_some();
-        let is_answered = is_judged || !report.findings.is_empty() || !report.allowed;
-        (!is_answered).then_some(flag)
+        (!self.report.is_evaluated()).then_some(flag)
     }
 
     pub(crate) fn exit(&self) -> Exit {
@@ -194,7 +169,8 @@ impl Judged {
 impl Verdicts {
     pub(crate) fn exit(&self) -> Exit {
         let failed = self.failures.iter().map(|_| Exit::Unjudged);
-        self.deciding()
+        self.objects
+            .iter()
             .map(Judged::exit)
             .chain(failed)
             .max()
@@ -206,7 +182,7 @@ impl Verdicts {
     }
 
     pub(crate) fn warns(&self) -> bool {
-        let mut objects = self.deciding();
+        let mut objects = self.objects.iter();
         objects.any(|object| object.of(Level::Warn).next().is_some())
     }
 
@@ -230,9 +206,5 @@ impl Verdicts {
                 notes.push(&format!("{at}: {note}"));
             }
         }
-    }
-
-    fn deciding(&self) -> impl Iterator<Item = &Judged> {
-        self.objects.iter().filter(|object| object.decides)
     }
 }

@@ -82,7 +82,7 @@ impl Registries {
 
     /// Reads the images that an evaluation requests, four at a time. A module requests one image after the other, so
     /// slow registries would exceed the deadline of the evaluation.
-    pub fn read_ahead(self: &Arc<Self>, evaluate: impl Fn(&Arc<dyn HostCalls>)) {
+    pub fn read_ahead(self: &Arc<Self>, mut evaluate: impl FnMut(&Arc<dyn HostCalls>)) {
         /// The module first requests manifests, then the configurations of the listed images.
         const ROUNDS: usize = 2;
         for _ in 0..ROUNDS {

@@ -31,27 +31,6 @@ pub struct Connection {
     #[arg(long = "as", value_name = "USER", help_heading = "Cluster")]
     pub impersonate: Option<String>,
 
-    /// A group to impersonate; can be repeated
-    #[arg(
-        long = "as-group",
-        value_name = "GROUP",
-        requires = "impersonate",
-        help_heading = "Cluster"
-    )]
-    pub impersonate_groups: Vec<String>,
-
-    /// The bearer token to log in with
-    #[arg(long, value_name = "TOKEN", help_heading = "Cluster")]
-    pub token: Option<String>,
-
-    /// The address of the API server, instead of the context's
-    #[arg(long, short = 's', value_name = "URL", help_heading = "Cluster")]
-    pub server: Option<String>,
-
-    /// The user of the kubeconfig, instead of the context's
-    #[arg(long, value_name = "NAME", help_heading = "Cluster")]
-    pub user: Option<String>,
-
     /// How long to wait for the API server: for a request with all its tries, and for a list with all its pages; for
     /// example 30, 30s, 1m30s, or 1h, and 0 for no limit [default: 1m, and 5m for a list]
     #[arg(long, value_name = "TIME", value_parser = timeout, help_heading = "Cluster")]
@@ -74,14 +53,10 @@ pub fn timeout(text: &str) -> Result<Duration, &'static str> {
 impl Connection {
     /// Removes empty values, which come from unset variables. kubectl also treats them as missing flags.
     pub fn remove_empty(&mut self) {
-        self.impersonate_groups.retain(|group| !group.is_empty());
         for flag in [
             &mut self.context,
             &mut self.namespace,
             &mut self.impersonate,
-            &mut self.token,
-            &mut self.server,
-            &mut self.user,
         ] {
             flag.take_if(|value| value.is_empty());
         }
@@ -96,33 +71,21 @@ impl Connection {
             let config = Config::incluster().map_err(|_| none(nowhere))?;
             (config, None, false)
         };
-        if let Some(server) = &self.server {
-            config.tls_server_name = None;
-            config.cluster_url = server
-                .parse()
-                .map_err(|error| ClusterError::Other(format!("--server: {error}")))?;
-        }
         let scheme = config.cluster_url.scheme_str();
         if !matches!(scheme, Some("http" | "https")) {
             return Err(ClusterError::Other(
                 "the address of the API server must begin with https:// or http://".to_owned(),
             ));
         }
-        let is_plain = is_plain(&config);
-        let auth = &mut config.auth_info;
-        if self.token.is_some() || is_plain {
-            *auth = AuthInfo {
-                token: self.token.clone().filter(|_| !is_plain).map(Into::into),
-                impersonate: auth.impersonate.take(),
-                impersonate_groups: auth.impersonate_groups.take(),
+        if is_plain(&config) {
+            config.auth_info = AuthInfo {
+                impersonate: config.auth_info.impersonate.take(),
+                impersonate_groups: config.auth_info.impersonate_groups.take(),
                 ..AuthInfo::default()
             };
         }
         if let Some(user) = &self.impersonate {
-            auth.impersonate = Some(user.clone());
-        }
-        if !self.impersonate_groups.is_empty() {
-            auth.impersonate_groups = Some(self.impersonate_groups.clone());
+            config.auth_info.impersonate = Some(user.clone());
         }
         // kube uses the proxy of the environment for every server.
         if !has_proxy {
@@ -188,9 +151,8 @@ impl Connection {
             .iter()
             .find(|named| named.name == context)
             .and_then(|named| named.context.as_ref());
-        let user_of_context = found.and_then(|context| context.user.as_ref());
         // kube sends requests without credentials if the user does not exist.
-        if let Some(user) = self.user.as_ref().or(user_of_context)
+        if let Some(user) = found.and_then(|context| context.user.as_ref())
             && !user.is_empty()
             && !kubeconfig
                 .auth_infos
@@ -209,7 +171,6 @@ impl Connection {
             .is_some_and(|proxy| !proxy.is_empty());
         let options = KubeConfigOptions {
             context: Some(context.clone()),
-            user: self.user.clone(),
             ..KubeConfigOptions::default()
         };
         let read = Config::from_custom_kubeconfig(kubeconfig, &options).await;

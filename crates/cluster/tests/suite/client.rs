@@ -76,28 +76,6 @@ fn a_server_may_take_as_long_as_it_wants() {
     assert_eq!(nodes.objects().count(), 3);
 }
 
-/// `tls-server-name` is for the server of the kubeconfig only.
-#[test]
-fn another_server_has_its_own_certificate() {
-    let server = ApiServer::start(recorded());
-    let text = std::fs::read(server.kubeconfig()).unwrap();
-    let mut kubeconfig: Value = serde_json::from_slice(&text).unwrap();
-    let of_cluster = &mut kubeconfig["clusters"][0]["cluster"];
-    of_cluster["tls-server-name"] = json!("other.example.com");
-    let address = of_cluster["server"].as_str().unwrap().to_owned();
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("config");
-    std::fs::write(&path, kubeconfig.to_string()).unwrap();
-    for (server, is_reached) in [(None, false), (Some(address), true)] {
-        let cluster = Cluster::connect(&Connection {
-            kubeconfig: Some(path.clone()),
-            server,
-            ..Connection::default()
-        });
-        assert_eq!(cluster.unwrap().nodes(&Labels::All).is_ok(), is_reached);
-    }
-}
-
 #[test]
 fn nodes_come_in_pages_and_are_reduced() {
     let server = ApiServer::start(recorded());

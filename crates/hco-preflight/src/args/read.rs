@@ -67,7 +67,6 @@ fn command_of(name: &str) -> clap::Command {
     // clap requires a string that is never freed.
     let version: &str = Box::leak(format!("{version}\nrules {rules}").into_boxed_str());
     <Args as CommandFactory>::command()
-        .mut_subcommand("fix", |fix| fix.mut_arg("old", |old| old.hide(true)))
         // The positional arguments are all of one kind.
         .mut_subcommand("images", |images| {
             images.mut_args(|arg| arg.help_heading(None))

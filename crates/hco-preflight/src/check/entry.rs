@@ -138,7 +138,7 @@ impl<'v> Entry<'v> {
 
     /// The text, after the name of the object if the text does not contain it.
     pub(crate) fn named(&self) -> String {
-        match self.object.map(Judged::unique_name) {
+        match self.object.map(Judged::name) {
             Some(name) if !self.text.contains(&name) => format!("{name}: {}", self.text),
             _ => self.text.clone(),
         }

@@ -3,7 +3,6 @@
 mod github;
 mod gitlab;
 mod json;
-mod junit;
 mod sarif;
 mod text;
 
@@ -23,8 +22,7 @@ pub(crate) fn print(verdicts: &Verdicts, format: Format, terminal: &Terminal) ->
         Format::Sarif => return print_json(&sarif::render(verdicts)),
         Format::Gitlab => return print_json(&gitlab::render(verdicts)),
         Format::Markdown => return markdown(verdicts, &terminal.name),
-        // These formats have no colors, so all control characters in them come from external text.
-        Format::Junit => foreign::inert(&foreign::lines(&junit::render(verdicts))),
+        // This format has no colors, so all control characters in it come from external text.
         Format::Github => foreign::inert_anywhere(&foreign::lines(&github::render(verdicts))),
     };
     print_raw(text.as_bytes())

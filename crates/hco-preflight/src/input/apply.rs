@@ -100,6 +100,8 @@ fn applied(live: &Value, file: &Value) -> Value {
             serde_json::from_str(last).ok()
         });
     let mut applied = live.clone();
+    let mut added = file.clone();
+    remove_nulls(&mut added);
     if let (Value::Object(applied), Value::Object(file), Some(Value::Object(last))) =
         (&mut applied, file, &last)
     {
@@ -111,15 +113,32 @@ fn applied(live: &Value, file: &Value) -> Value {
         }
         delete(applied, last, &file);
     }
-    json_patch::merge(&mut applied, file);
+    json_patch::merge(&mut applied, &added);
     applied
+}
+
+/// Of the nulls in a file, kubectl sends only those for fields that were applied before.
+///
+/// MIRRORS: kubernetes apimachinery v0.37.2 pkg/util/jsonmergepatch/patch.go, keepOrDeleteNullInObj.
+fn remove_nulls(value: &mut Value) {
+    for field in value
+        .as_object_mut()
+        .into_iter()
+        .flatten()
+        .map(|(_, field)| field)
+    {
+        remove_nulls(field);
+    }
+    if let Some(fields) = value.as_object_mut() {
+        fields.retain(|_, field| !field.is_null());
+    }
 }
 
 /// Removes the fields of the last applied configuration that are not in the file.
 fn delete(live: &mut Map<String, Value>, last: &Map<String, Value>, file: &Map<String, Value>) {
     for (name, last) in last {
         match (live.get_mut(name), last, file.get(name)) {
-            (_, _, None) => drop(live.remove(name)),
+            (_, _, None | Some(Value::Null)) => drop(live.remove(name)),
             (Some(Value::Object(live)), Value::Object(last), Some(Value::Object(file))) => {
                 delete(live, last, file);
             }
@@ -143,7 +162,7 @@ mod tests {
             "status": {"known": true},
         });
         let gates = json!({"both": false, "new": true});
-        let file = json!({"spec": {"gates": gates, "list": [3]}, "status": {}});
+        let file = json!({"spec": {"a": null, "defaulted": null, "gates": gates, "list": [3]}, "status": {}});
         let gates = json!({"both": false, "new": true, "patched": true});
         let wanted = json!({"gates": gates, "list": [3], "defaulted": {"x": 1}});
         assert_eq!(sent(AsIf::Apply, &live, &file)["spec"], wanted);

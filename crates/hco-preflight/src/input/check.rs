@@ -13,7 +13,6 @@ use super::images;
 use super::nodes::{self, check_connection};
 use super::policies::Policies;
 use super::question::{Question, Written};
-use super::settings::Settings;
 use super::surroundings::{Decisive, surroundings, with_namespace};
 use crate::args::Subject;
 use crate::failure::{Failure, Place, chain};
@@ -24,7 +23,7 @@ use crate::input::misplaced;
 use crate::input::module::Module;
 use crate::input::what_if::WhatIf;
 use crate::kubectl::Kubectl;
-use crate::report::Report;
+use crate::report::{Conclusions as _, Report};
 use crate::verdict::{Against, Judged, Origin, Verdicts};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +90,6 @@ impl<'s> Check<'s> {
         } else {
             let sources = Sources {
                 subject,
-                purpose,
                 world: world.as_ref().filter(|_| old.is_none()),
                 old,
             };
@@ -108,13 +106,13 @@ impl<'s> Check<'s> {
         )?;
         if purpose == Purpose::Fix {
             // With repairs, the module would only report what it repairs, without a patch.
-            for settings in policies.all_settings().filter_map(Value::as_object_mut) {
+            for settings in policies.all().filter_map(Value::as_object_mut) {
                 settings.remove("repair");
             }
         }
         let labels = Labels::named_in(questions.iter().flat_map(Question::objects));
         let nodes = nodes::read(subject, world.as_ref(), what_if, &labels)?;
-        let registries = images::verify(subject, policies.all_settings(), notes)?;
+        let registries = images::verify(subject, policies.all(), notes)?;
         let mut check = Self {
             subject,
             questions: questions.into_iter().map(Arc::new).collect(),
@@ -128,13 +126,14 @@ impl<'s> Check<'s> {
         if let Some(registries) = registries {
             // The module requests one image after the other, so slow registries would exceed the deadline of the
             // evaluation. The evaluation after the images are read reports errors.
+            let nodes = Arc::clone(&check.host);
             registries.read_ahead(|images| {
-                let host = images::beside(images, &check.host);
-                for (question, settings) in check.pairs() {
-                    drop(check.report_of(question, settings, &host));
+                check.host = images::beside(images, &nodes);
+                for question in &check.questions {
+                    drop(check.report_of(question));
                 }
             });
-            check.host = images::beside(&(registries as _), &check.host);
+            check.host = images::beside(&(registries as _), &nodes);
         }
         let mut identities = check.questions.iter().map(|question| &question.identity);
         if identities.any(Identity::is_virtual_machine) {
@@ -168,7 +167,8 @@ impl<'s> Check<'s> {
             }
         }
         let named = self.subject.connection.namespace.as_deref();
-        let namespace = named.unwrap_or(&self.policies.namespace);
+        let default = self.world.as_ref().map_or("default", World::namespace);
+        let namespace = named.unwrap_or(default);
         let has_preferences = self
             .questions
             .iter()
@@ -197,8 +197,8 @@ impl<'s> Check<'s> {
             }),
             ..Verdicts::default()
         };
-        for (question, settings) in self.pairs() {
-            match self.report_of(question, settings, &self.host) {
+        for question in &self.questions {
+            match self.report_of(question) {
                 Ok(mut report) => {
                     if let Some(found) = question.object.written() {
                         let dropped = misplaced::of(&found.object.value);
@@ -206,10 +206,7 @@ impl<'s> Check<'s> {
                     }
                     verdicts.objects.push(Judged {
                         question: Arc::clone(question),
-                        policy: settings.policy.clone(),
-                        policies_unread: self.policies.has_unread,
-                        is_one_of_several: self.policies.settings_for(question).len() > 1,
-                        decides: self.policies.decides(settings, question),
+                        policy: self.policies.of(question).policy.clone(),
                         report,
                     });
                 }
@@ -219,36 +216,39 @@ impl<'s> Check<'s> {
         verdicts
     }
 
-    /// Each object with all settings that apply to it.
-    fn pairs(&self) -> impl Iterator<Item = (&Arc<Question>, &Settings)> {
-        self.questions.iter().flat_map(move |question| {
-            let settings = self.policies.settings_for(question);
-            settings
-                .into_iter()
-                .map(move |settings| (question, settings))
-        })
+    /// The module's report about the object as it is sent.
+    fn report_of(&self, question: &Question) -> Result<Report> {
+        let settings = &self.policies.of(question).value;
+        self.evaluate(question, question.sent(), question.old.as_ref(), settings)
     }
 
-    /// The module's report about the object as it is sent, for these settings.
-    fn report_of(
+    /// The module's report about this version of a question's object, with existing problems: `fix` fixes them as well.
+    pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
+        let mut settings = self.policies.of(question).value.clone();
+        if let Some(settings) = settings.as_object_mut() {
+            settings.insert("updates".to_owned(), "strict".into());
+        }
+        let old = question.old.as_ref();
+        let report = self.evaluate(question, object, old, &settings);
+        let report = match report {
+            // The module does not evaluate an update that changes nothing.
+            Ok(report) if old.is_some() && !report.is_evaluated() => {
+                self.evaluate(question, object, None, &settings)
+            }
+            report => report,
+        };
+        report.map_err(|error| question.failure(chain(&error)))
+    }
+
+    /// The same for an update of another object.
+    pub(crate) fn update(
         &self,
         question: &Question,
-        settings: &Settings,
-        host: &Arc<dyn HostCalls>,
-    ) -> Result<Report> {
-        let host = match &self.surroundings {
-            Some(objects) if question.identity.is_virtual_machine() => Arc::clone(objects) as _,
-            _ => Arc::clone(host),
-        };
-        self.evaluate(question, question.sent(), settings, host)
-    }
-
-    /// The module's report about this version of a question's object, for all settings that determine the exit code.
-    pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
-        self.policies
-            .worst(question, |settings| {
-                self.evaluate(question, object, settings, Arc::clone(&self.host))
-            })
+        old: &Value,
+        object: &Value,
+    ) -> Result<Report, Failure> {
+        let settings = &self.policies.of(question).value;
+        self.evaluate(question, object, Some(old), settings)
             .map_err(|error| question.failure(chain(&error)))
     }
 
@@ -256,12 +256,15 @@ impl<'s> Check<'s> {
         &self,
         question: &Question,
         object: &Value,
-        settings: &Settings,
-        host: Arc<dyn HostCalls>,
+        old: Option<&Value>,
+        settings: &Value,
     ) -> Result<Report> {
-        let report = self
-            .module
-            .judge(&question.payload(object, settings), host)?;
+        let host = match &self.surroundings {
+            Some(objects) if question.identity.is_virtual_machine() => Arc::clone(objects) as _,
+            _ => Arc::clone(&self.host),
+        };
+        let payload = question.payload(object, old, settings);
+        let report = self.module.judge(&payload, host)?;
         let connection = &self.subject.connection;
         Ok(Kubectl::new(connection, connection.context.as_deref()).complete(report))
     }
@@ -377,7 +380,6 @@ fn of_cluster(world: Option<&World>, namespace: Option<&str>) -> Result<Vec<Ques
 /// Where the objects before an update come from: `--old`, the cluster, or nowhere.
 struct Sources<'s> {
     subject: &'s Subject,
-    purpose: Purpose,
     old: Option<(&'s Path, Vec<Found>)>,
     /// `None` with `--old`.
     world: Option<&'s World>,
@@ -452,11 +454,7 @@ impl Sources<'_> {
             (Some(_), Some((path, _))) => Against::File(path.display().to_string()),
             (Some(_), None) => Against::Live,
         };
-        // With an old object, problems would count as existing and would not be fixed.
-        let (old, live) = match self.purpose {
-            Purpose::Fix => (None, old),
-            Purpose::Check => (old, None),
-        };
+        let live = old.clone().filter(|_| self.old.is_none());
         Ok(Question {
             place: Some(place),
             identity: found.identity.clone(),

@@ -24,9 +24,7 @@ pub(crate) fn check_connection(
         return Ok(());
     }
     let namespace = if is_from { "" } else { "-n, " };
-    bail!(
-        "--kubeconfig, --context, {namespace}--as, --as-group, --token, --server, --user, and --request-timeout require --cluster"
-    );
+    bail!("--kubeconfig, --context, {namespace}--as, and --request-timeout require --cluster");
 }
 
 /// The user's nodes, after those of `--what-if` have joined and left.

@@ -1,32 +1,63 @@
-//! The settings with which objects are evaluated: from the user, or from the policies of the cluster.
+//! The settings with which objects are evaluated: the user's, or those of the cluster's policy for their resource.
 
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use anyhow::{Result, bail};
-use cluster::{Notes, World};
+use cluster::field::{items, text};
+use cluster::foreign::{Foreign, one_line};
+use cluster::{ARTIFACT, ClusterError, Notes, World, is_ours};
 use engine::Level;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::deployed;
 use super::question::Question;
-use super::settings::{Settings, validated};
+use super::settings::{validated, without_effect};
 use crate::args::Subject;
 use crate::input::module::{Module, mistakes};
-use crate::report::{Conclusions as _, Report};
 
-/// The settings of the cluster's policies, and whether there may be policies that the user may not list.
-pub(super) type Deployed = (Vec<Settings>, bool);
-
-pub(super) struct Policies {
-    settings: Settings,
-    /// The settings of the cluster's policies.
-    deployed: Vec<Settings>,
-    /// Whether there may be other policies, which the user may not list.
-    pub(super) has_unread: bool,
-    /// The namespace of objects without a namespace.
-    pub(super) namespace: String,
+/// Settings, and the cluster's policy that contains them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Settings {
+    pub(crate) value: Value,
+    pub(crate) policy: Option<Policy>,
 }
+
+/// A ClusterAdmissionPolicy with this project's module.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Policy {
+    name: Foreign,
+    mode: Mode,
+}
+
+/// How Kubewarden handles a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    Protect,
+    /// Kubewarden only reports it.
+    Monitor,
+}
+
+impl Policy {
+    pub(crate) fn is_monitor(&self) -> bool {
+        self.mode == Mode::Monitor
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mode = match self.mode {
+            Mode::Protect => "protect",
+            Mode::Monitor => "monitor: the cluster would only report a denial",
+        };
+        write!(f, "ClusterAdmissionPolicy {} (mode {mode})", self.name)
+    }
+}
+
+/// The settings for the objects of each resource.
+#[derive(Clone)]
+pub(super) struct Policies(BTreeMap<&'static str, Settings>);
 
 impl Policies {
     /// Reads the settings of the user, or of the cluster's policies, or reuses them from the last poll.
@@ -35,53 +66,56 @@ impl Policies {
         module: Option<&Module>,
         world: Option<&World>,
         questions: &[Question],
-        known: &mut Option<Deployed>,
+        known: &mut Option<Self>,
         notes: &mut Notes,
     ) -> Result<Self> {
-        let mut settings = validated(subject.settings.as_deref(), module, notes)?;
-        if !subject.level.is_empty() {
-            set_levels(&mut settings, &subject.level);
-            if let Some(mistakes) = mistakes(module, &settings)? {
-                bail!("--level: {mistakes}");
-            }
+        if let Some(known) = known {
+            return Ok(known.clone());
         }
-        let namespace = world.map_or("default", World::namespace).to_owned();
-        let (mut deployed, has_unread) = match (world, &*known) {
-            (_, Some(known)) => known.clone(),
-            (Some(world), None) if subject.settings.is_none() => {
-                let targets: BTreeSet<_> = questions
-                    .iter()
-                    .map(|question| question.target(&namespace))
-                    .collect();
-                deployed::settings(world, &targets, module, notes)?
-            }
-            _ => (Vec::new(), false),
+        let resources: BTreeSet<&'static str> = questions
+            .iter()
+            .map(|question| question.identity.resource())
+            .collect();
+        let own = validated(subject.settings.as_deref(), module, notes)?;
+        let mut deployed = match world.filter(|_| subject.settings.is_none()) {
+            Some(world) => deployed(world, &resources, module, notes)?,
+            None => BTreeMap::new(),
         };
-        *known = Some((deployed.clone(), has_unread));
-        for settings in &mut deployed {
-            set_levels(&mut settings.value, &subject.level);
-        }
-        Ok(Self {
-            settings: Settings {
-                value: settings,
-                ..Settings::default()
-            },
-            deployed,
-            has_unread,
-            namespace,
-        })
+        let settings = resources.into_iter().map(|resource| {
+            let settings = deployed.remove(resource).unwrap_or_else(|| Settings {
+                value: own.clone(),
+                policy: None,
+            });
+            (resource, settings)
+        });
+        let policies = Self(settings.collect());
+        *known = Some(policies.clone());
+        Ok(policies)
+    }
+
+    /// The settings for an object.
+    pub(super) fn of(&self, question: &Question) -> &Settings {
+        static NONE: Settings = Settings {
+            value: Value::Null,
+            policy: None,
+        };
+        self.0.get(question.identity.resource()).unwrap_or(&NONE)
+    }
+
+    pub(super) fn all(&mut self) -> impl Iterator<Item = &mut Value> {
+        self.0.values_mut().map(|settings| &mut settings.value)
     }
 
     /// Sets a setting that the user and the policies do not set.
     pub(super) fn set_default(&mut self, key: &str, value: &Value) {
-        for settings in self.all_settings().filter_map(Value::as_object_mut) {
+        for settings in self.all().filter_map(Value::as_object_mut) {
             settings.entry(key).or_insert_with(|| value.clone());
         }
     }
 
     /// Sets the level of a rule for which the user and the policies set none.
     pub(super) fn set_default_level(&mut self, rule: &str, level: Level) {
-        for settings in self.all_settings().filter_map(Value::as_object_mut) {
+        for settings in self.all().filter_map(Value::as_object_mut) {
             let levels = settings.entry("levels").or_insert_with(|| json!({}));
             if let Some(levels) = levels.as_object_mut() {
                 levels
@@ -90,68 +124,94 @@ impl Policies {
             }
         }
     }
+}
 
-    pub(super) fn all_settings(&mut self) -> impl Iterator<Item = &mut Value> {
-        self.deployed
-            .iter_mut()
-            .chain([&mut self.settings])
-            .map(|settings| &mut settings.value)
+/// The settings of the policy for each resource. If Kubewarden is not installed, or the user may not list its policies, a
+/// note says so, and the default settings apply.
+fn deployed(
+    world: &World,
+    resources: &BTreeSet<&'static str>,
+    module: Option<&Module>,
+    notes: &mut Notes,
+) -> Result<BTreeMap<&'static str, Settings>> {
+    let mut defaults = |why: &str| {
+        let what = "use --settings to specify other settings";
+        notes.push(&format!("using the default settings: {why}; {what}"));
+        Ok(BTreeMap::new())
+    };
+    if let Some(why) = world.without_kubewarden()? {
+        return defaults(why);
     }
-
-    /// The settings for an object: the settings of each policy in the cluster that applies to it.
-    pub(super) fn settings_for(&self, question: &Question) -> Vec<&Settings> {
-        let target = question.target(&self.namespace);
-        let deployed: Vec<&Settings> = self
-            .deployed
+    let policies = match world.policies() {
+        Err(error @ ClusterError::Forbidden { .. }) => return defaults(&error.to_string()),
+        policies => policies?,
+    };
+    let mut deployed = BTreeMap::new();
+    for resource in resources {
+        let mut all: Vec<&Value> = policies
             .iter()
-            .filter(|settings| settings.apply_to(&target))
+            .filter(|policy| covers(policy, resource))
             .collect();
-        if deployed.is_empty() {
-            vec![&self.settings]
-        } else {
-            deployed
+        all.sort_by_key(|policy| (mode(policy), is_mutating(policy)));
+        let Some((first, others)) = all.split_first() else {
+            notes.push(&format!(
+                "using the default settings: no ClusterAdmissionPolicy with the module {ARTIFACT} was found for {resource}; use --settings to specify other settings"
+            ));
+            continue;
+        };
+        let policy = Policy {
+            name: Foreign::from(name(first)),
+            mode: mode(first),
+        };
+        let settings = first.pointer("/spec/settings").filter(|all| !all.is_null());
+        let value = settings.cloned().unwrap_or_else(|| json!({}));
+        if let Some(mistakes) = mistakes(module, &value)? {
+            let module = one_line(text(first, "/spec/module").unwrap_or_default());
+            bail!(
+                "the settings of ClusterAdmissionPolicy {} are invalid for this version of the module (the policy uses {module}): {mistakes}; use the version of hco-preflight that matches the policy, or specify settings with --settings",
+                policy.name
+            );
         }
+        notes.push(&format!("using the settings of {policy}"));
+        if let Some(note) = without_effect(first) {
+            notes.push(&format!("ClusterAdmissionPolicy {}: {note}", policy.name));
+        }
+        // A mutating policy repairs an object before the validating one evaluates it.
+        let others: Vec<String> = others
+            .iter()
+            .filter(|other| !is_mutating(other))
+            .map(|other| one_line(name(other)))
+            .collect();
+        if !others.is_empty() {
+            notes.push(&format!(
+                "the settings of other policies for {resource} are not used: {}; use --settings for these",
+                others.join(", ")
+            ));
+        }
+        let policy = Some(policy);
+        deployed.insert(*resource, Settings { value, policy });
     }
+    Ok(deployed)
+}
 
-    /// Whether settings determine the exit code: the settings of policies in protect mode, or of all policies without
-    /// such a policy.
-    pub(super) fn decides(&self, settings: &Settings, question: &Question) -> bool {
-        settings.protects()
-            || !self
-                .settings_for(question)
-                .into_iter()
-                .any(Settings::protects)
-    }
+fn name(policy: &Value) -> &str {
+    text(policy, "/metadata/name").unwrap_or_default()
+}
 
-    /// The report with the most severe verdict, among all settings that determine the exit code.
-    pub(super) fn worst(
-        &self,
-        question: &Question,
-        report: impl Fn(&Settings) -> Result<Report>,
-    ) -> Result<Report> {
-        let reports = self
-            .settings_for(question)
-            .into_iter()
-            .filter(|settings| self.decides(settings, question))
-            .map(report)
-            .collect::<Result<Vec<_>>>()?;
-        // The first one, if several are equally severe.
-        let worst = reports
-            .into_iter()
-            .min_by_key(|report| Reverse(report.exit()));
-        Ok(worst.unwrap_or_default())
+fn mode(policy: &Value) -> Mode {
+    match text(policy, "/spec/mode") {
+        Some("monitor") => Mode::Monitor,
+        _ => Mode::Protect,
     }
 }
 
-fn set_levels(settings: &mut Value, levels: &[(String, String)]) {
-    let Some(settings) = settings.as_object_mut().filter(|_| !levels.is_empty()) else {
-        return;
-    };
-    let all = settings.entry("levels").or_insert_with(|| json!({}));
-    if let Some(all) = all.as_object_mut() {
-        let by_rule = levels
-            .iter()
-            .map(|(rule, level)| (rule.clone(), Value::from(level.as_str())));
-        all.extend(by_rule);
-    }
+fn is_mutating(policy: &Value) -> bool {
+    policy.pointer("/spec/mutating") == Some(&Value::Bool(true))
+}
+
+/// Whether the API server sends objects of a resource to a policy with this project's module.
+fn covers(policy: &Value, resource: &str) -> bool {
+    let mut resources = items(policy, "/spec/rules").flat_map(|rule| items(rule, "/resources"));
+    policy.get("spec").is_some_and(is_ours)
+        && resources.any(|name| ["*", "*/*", resource].contains(&name.as_str().unwrap_or_default()))
 }

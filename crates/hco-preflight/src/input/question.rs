@@ -3,7 +3,6 @@
 use cluster::Identity;
 use serde_json::{Value, json};
 
-use super::settings::{Settings, Target};
 use crate::failure::{Failure, Place};
 use crate::input::files::Found;
 use crate::verdict::Against;
@@ -61,15 +60,6 @@ impl Question {
         }
     }
 
-    /// The fields by which policies of the cluster select the object. `namespace` is for objects without one.
-    pub(super) fn target(&self, namespace: &str) -> Target {
-        let namespace = self.identity.namespace.as_deref().unwrap_or(namespace);
-        Target {
-            namespace: namespace.to_owned(),
-            resource: self.identity.resource(),
-        }
-    }
-
     pub(crate) fn failure(&self, what: String) -> Failure {
         Failure {
             file: self.place.as_ref().map(|place| place.file.clone()),
@@ -89,7 +79,7 @@ impl Question {
 
     /// The payload of the engine and of the module for a version of the object: the admission request that the API server
     /// would send. It is an update if there is an old object, and else a creation.
-    pub(super) fn payload(&self, object: &Value, settings: &Settings) -> Vec<u8> {
+    pub(super) fn payload(&self, object: &Value, old: Option<&Value>, settings: &Value) -> Vec<u8> {
         let Identity {
             api_version, kind, ..
         } = &self.identity;
@@ -99,15 +89,15 @@ impl Question {
             "uid": "00000000-0000-0000-0000-000000000000",
             "kind": {"group": group, "version": version, "kind": kind},
             "resource": {"group": group, "version": version, "resource": self.identity.resource()},
-            "operation": if self.old.is_some() { "UPDATE" } else { "CREATE" },
+            "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
             "name": self.identity.name.as_deref().unwrap_or_default(),
             "namespace": self.identity.namespace.as_deref().unwrap_or_default(),
             "userInfo": {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]},
             "object": object,
-            "oldObject": self.old,
+            "oldObject": old,
             "dryRun": false,
         });
-        json!({"request": request, "settings": settings.value})
+        json!({"request": request, "settings": settings})
             .to_string()
             .into_bytes()
     }

@@ -1,6 +1,5 @@
-//! The settings for the evaluation of an object.
+//! The settings in a file.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
@@ -11,35 +10,6 @@ use manifest::{Object, objects};
 use serde_json::{Value, json};
 
 use crate::input::module::{Module, mistakes};
-use crate::input::policy::{Mode, Policy};
-
-/// Settings, and the cluster's policy that contains them.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Settings {
-    pub(crate) value: Value,
-    pub(crate) policy: Option<Policy>,
-    /// The objects that the cluster evaluates with the policy; `None` for all objects.
-    pub(super) applies_to: Option<BTreeSet<Target>>,
-}
-
-/// The properties of an object that determine which policies evaluate it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Target {
-    pub(crate) namespace: String,
-    pub(crate) resource: &'static str,
-}
-
-impl Settings {
-    pub(crate) fn protects(&self) -> bool {
-        let mode = self.policy.as_ref().map(|policy| policy.mode);
-        mode != Some(Mode::Monitor)
-    }
-
-    pub(crate) fn apply_to(&self, target: &Target) -> bool {
-        let targets = self.applies_to.as_ref();
-        targets.is_none_or(|targets| targets.contains(target))
-    }
-}
 
 /// The settings of a file, in the format of kwctl or in a policy manifest, or the defaults, unless there are mistakes in
 /// them.

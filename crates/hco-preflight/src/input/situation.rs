@@ -20,7 +20,7 @@ use operator_models::hco::version::{HcoVersion, VersionSupport};
 use serde_json::{Map, Value};
 
 use super::nodes::{check_connection, of_file};
-use super::policies::{Deployed, Policies};
+use super::policies::Policies;
 use super::question::{Question, Written};
 use crate::args::{Plan, Subject};
 use crate::input::apply;
@@ -76,7 +76,7 @@ pub(crate) struct Outlook {
 #[derive(Default)]
 pub(crate) struct Kept {
     pub(crate) cluster: Option<Cluster>,
-    policies: Option<Deployed>,
+    policies: Option<Policies>,
 }
 
 /// Reads the data for a plan, and evaluates it.
@@ -263,11 +263,9 @@ impl Situation {
         }
         let kubectl = Kubectl::new(&subject.connection, subject.connection.context.as_deref());
         let report = |question: &Question, nodes: &str, comparison: Option<&Comparison<'_>>| {
-            policies.worst(question, |settings| {
-                let payload = question.payload(question.sent(), settings);
-                let report = engine::report_change(&payload, nodes, comparison);
-                Ok(kubectl.complete(report))
-            })
+            let settings = &policies.of(question).value;
+            let payload = question.payload(question.sent(), question.old.as_ref(), settings);
+            kubectl.complete(engine::report_change(&payload, nodes, comparison))
         };
         let objects = world.boot_sources().to_string();
         let objects = Field::root(Json::parse(objects.as_bytes())?);
@@ -282,17 +280,17 @@ impl Situation {
         let is_asked = question.place.is_some() || has_other_nodes || version.is_some();
         let (mut before, mut pending) = (None, None);
         if let Some(old) = &question.old {
-            let report_before = report(&Question::live(old.clone()), &list_before, None)?;
+            let report_before = report(&Question::live(old.clone()), &list_before, None);
             before = Some(Hco::new(old, report_before));
             if is_asked && world.crons.is_read() {
                 let unchanged = unchanged(old.clone());
-                pending = report(&unchanged, &list_before, Some(&comparison))?.changes;
+                pending = report(&unchanged, &list_before, Some(&comparison)).changes;
             }
         }
         comparison.version = version;
         comparison.nodes_before = has_other_nodes.then_some(&*list_before);
         let list_after = list(nodes_after.iter())?;
-        let mut report_after = report(question, &list_after, Some(&comparison))?;
+        let mut report_after = report(question, &list_after, Some(&comparison));
         let (forecast, changes) = (report_after.forecast.take(), report_after.changes.take());
         let forecast_before = report_after.forecast_before.take();
         let outlook = match forecast.zip(changes) {

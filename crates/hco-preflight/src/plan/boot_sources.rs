@@ -13,9 +13,7 @@ use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
 use crate::input::{Hco, Situation};
-use crate::report::{
-    Changes, Conclusions as _, Cron, CronChanges, DataSource, Forecast, Retarget, is_in,
-};
+use crate::report::{Changes, Conclusions as _, Cron, CronChanges, DataSource, Forecast, Retarget};
 use crate::templates;
 
 /// The boot sources before and after the change.
@@ -403,12 +401,17 @@ impl<'c> BootSources<'c> {
     /// Whether a DataSource has an uploaded disk, so that SSP does not create a DataImportCron for it. The disk has the
     /// name of the DataSource or, for the default architecture, the name without the suffix.
     pub(super) fn is_uploaded(&self, key: &Key) -> bool {
+        let points_here = |pointer: &Key| {
+            let target = self
+                .retarget(pointer)
+                .and_then(|pointer| pointer.to.as_ref());
+            let of_template = || self.all.get(pointer).and_then(BootSource::target);
+            target.is_some_and(|target| *target.raw() == *key.name)
+                || of_template().as_ref() == Some(key)
+        };
+        let default = key.name.rsplit_once('-').map(|(name, _)| key.beside(name));
         self.claims.contains(key)
-            || key
-                .name
-                .rsplit_once('-')
-                .filter(|(_, suffix)| is_in(self.architectures, suffix))
-                .is_some_and(|(name, _)| self.claims.contains(&key.beside(name)))
+            || default.is_some_and(|name| self.claims.contains(&name) && points_here(&name))
     }
 
     pub(super) fn json(&self) -> Value {

@@ -57,6 +57,36 @@ pub(crate) fn unfinished(situation: &Situation) -> Option<BTreeSet<&str>> {
     })
 }
 
+/// The VMs that do not run, and that no workload node can run.
+pub(crate) fn without_node(situation: &Situation) -> BTreeSet<Row> {
+    let Some(before) = &situation.before else {
+        return BTreeSet::new();
+    };
+    let workload = before.report.workload_architectures.as_deref();
+    let Some(workload) = workload.filter(|names| !names.is_empty()) else {
+        return BTreeSet::new();
+    };
+    let [admission, _] = Admission::both(situation, before);
+    let machines = situation.world.machines.iter();
+    let stopped =
+        machines.filter(|machine| !matches!(&*machine.status, "Running" | "Migrating" | "Paused"));
+    let without_node = |machine: &Machine| {
+        let read = machine.read()?;
+        let own = read.resolve(&admission.kubevirt, &mut { &admission }).0;
+        let needed = read.launcher_architecture(&own, false)?;
+        let what = if !is_in(workload, &needed) {
+            format!("no workload node has its architecture {needed}")
+        } else if !needed.eq_ignore_ascii_case(&own) && !own.is_empty() {
+            format!("its nodeSelector requires the architecture {needed}, but it has {own}")
+        } else {
+            return None;
+        };
+        let what = format!("{what}: it cannot start");
+        Some(row(&machine.metadata.key(), Effect::NoNode, &what))
+    };
+    stopped.filter_map(without_node).collect()
+}
+
 /// The state before and after the change that determines the effects on a VM.
 struct Sides<'w> {
     situation: &'w Situation,

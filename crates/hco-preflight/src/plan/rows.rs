@@ -57,6 +57,9 @@ fn other_change(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<Wh
     }
     // A DataSource that no template names belongs to SSP's VM templates.
     let (effect, what) = match (source.expected, source.pointed_to()) {
+        (None, _) if changes.created.contains(&source.key) && sources.is_uploaded(&source.key) => {
+            (Effect::Created, UPLOADED.to_owned())
+        }
         (None, _) if changes.created.contains(&source.key) => {
             (Effect::TemplateSourceCreated, "created".to_owned())
         }
@@ -67,11 +70,7 @@ fn other_change(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<Wh
                     format!("points to {other}, which will have no disk"),
                 ),
                 Some(other) => (Effect::Created, format!("points to {other}")),
-                None if sources.is_uploaded(&source.key) => (
-                    Effect::Created,
-                    "created for the uploaded PersistentVolumeClaim with its name, not imported"
-                        .to_owned(),
-                ),
+                None if sources.is_uploaded(&source.key) => (Effect::Created, UPLOADED.to_owned()),
                 None => (Effect::Created, "created without a disk".to_owned()),
             }
         }
@@ -251,6 +250,8 @@ fn lost(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<String> {
         (None, true) => "deleted with its disk".to_owned(),
     })
 }
+
+const UPLOADED: &str = "created for the uploaded PersistentVolumeClaim with its name, not imported";
 
 /// The texts about the disk, if the DataSource gets another image and if it does not.
 const OTHER_IMAGE: &str = "until the new image is imported, its disk, if it has one, stays in use";

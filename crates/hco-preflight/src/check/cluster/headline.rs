@@ -45,6 +45,7 @@ const PARTS: [(&[Effect], &str, [&str; 2]); 8] = [
             Effect::CannotStart,
             Effect::WaitsForDisk,
             Effect::Unschedulable,
+            Effect::NoNode,
         ],
         "VM",
         [" cannot start", " cannot start"],
@@ -113,14 +114,20 @@ pub(super) fn of(checked: &Checked) -> (Style, String) {
     }
 }
 
-/// A boot source counts once, whatever is wrong with it.
+/// A problem of the HyperConverged counts, and otherwise each object once, whatever is wrong with it. A template counts
+/// instead of the objects that stop SSP.
 fn number_of_problems(rows: &[Row]) -> usize {
-    let (of_sources, others): (Vec<&Row>, Vec<&Row>) = rows
+    let (problems, others): (Vec<&Row>, Vec<&Row>) = rows
         .iter()
         .filter(|row| row.severity == Severity::Loss)
-        .partition(|row| row.kind == "DataSource");
-    let sources: BTreeSet<_> = of_sources.into_iter().map(Row::key).collect();
-    others.len() + sources.len()
+        .partition(|row| row.effect == Effect::Problem);
+    let objects = others.iter().map(|row| match stops::template(row) {
+        template if row.effect == Effect::StopsSsp && !template.is_empty() => {
+            ("template", "", template)
+        }
+        _ => row.key(),
+    });
+    problems.len() + objects.collect::<BTreeSet<_>>().len()
 }
 
 fn disks(checked: &Checked) -> String {

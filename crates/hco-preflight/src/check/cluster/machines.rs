@@ -8,11 +8,11 @@ use operator_models::ssp::data_sources::Key;
 use super::message;
 use crate::exit::Exit;
 use crate::input::Situation;
-use crate::plan::machines::{already_without, excluded, unfinished};
+use crate::plan::machines::{already_without, excluded, unfinished, without_node};
 use crate::report::Conclusions as _;
 use crate::rows::{Effect, Row, Severity};
 
-/// The VMs on nodes that the placement excludes, and the VMs whose disks do not exist.
+/// The VMs on nodes that the placement excludes, and those that cannot start.
 pub(super) fn affected(observed: &Situation) -> Vec<Row> {
     let mut all = Vec::new();
     // Without an evaluation, it is uncertain which nodes the placement excludes.
@@ -27,9 +27,10 @@ pub(super) fn affected(observed: &Situation) -> Vec<Row> {
         });
         all.extend(rows);
     }
-    let waiting = waiting(observed);
-    all.extend(broken(observed, &waiting));
-    all.extend(waiting);
+    let mut stopped = waiting(observed);
+    stopped.extend(without_node(observed));
+    all.extend(broken(observed, &stopped));
+    all.extend(stopped);
     all
 }
 
@@ -49,7 +50,7 @@ const NOT_STARTED: [&str; 3] = [
 /// The VMs that KubeVirt reports as impossible to schedule or to create, unless their disk is the reason.
 ///
 /// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus, processFailureCondition.
-fn broken(observed: &Situation, waiting: &BTreeSet<Row>) -> Vec<Row> {
+fn broken(observed: &Situation, stopped: &BTreeSet<Row>) -> Vec<Row> {
     observed
         .world
         .machines
@@ -66,6 +67,12 @@ fn broken(observed: &Situation, waiting: &BTreeSet<Row>) -> Vec<Row> {
                 ),
                 "DataVolumeError" => (Effect::CannotStart, "the import of its disk fails", None),
                 "ErrorPvcNotFound" => (Effect::CannotStart, "its disk does not exist", None),
+                "CrashLoopBackOff" => (Effect::CannotStart, "it stops as soon as it starts", None),
+                "ErrImagePull" | "ImagePullBackOff" => (
+                    Effect::CannotStart,
+                    "an image of its pod cannot be pulled",
+                    None,
+                ),
                 _ => {
                     let failure = failure("Failure")?;
                     let reason = failure.reason.as_deref().unwrap_or_default();
@@ -84,7 +91,7 @@ fn broken(observed: &Situation, waiting: &BTreeSet<Row>) -> Vec<Row> {
                 .filter(|message| !message.is_empty())
                 .map_or_else(String::new, |message| format!(": {message}"));
             let row = row(effect, &key, &format!("{what}{message}"));
-            let is_told = waiting.iter().any(|other| other.key() == row.key());
+            let is_told = stopped.iter().any(|other| other.key() == row.key());
             (!is_told).then_some(row)
         })
         .collect()

@@ -1,9 +1,11 @@
 //! The text output of a check of a cluster.
 
+use std::collections::BTreeSet;
+
 use cluster::foreign::one_line;
 
 use super::{Checked, headline};
-use crate::prose::{count, fix, folded, line};
+use crate::prose::{count, fix, fix_once, folded, line};
 use crate::report::{Finding, NAMED};
 use crate::rows::facts::Fact;
 use crate::rows::stops;
@@ -51,6 +53,7 @@ pub(super) fn render(checked: &Checked, program: &str) -> String {
 fn problems(text: &mut String, checked: &Checked) {
     let mut title = format!("\n{BOLD}problems{BOLD:#}\n");
     let findings = &checked.findings;
+    let mut shown = BTreeSet::new();
     for (index, (finding, row)) in findings.iter().zip(&checked.rows).enumerate() {
         let (style, sign) = row.effect.sign();
         let line = format!("  {style}{sign}{style:#} {}", row.detail);
@@ -58,7 +61,7 @@ fn problems(text: &mut String, checked: &Checked) {
         title.clear();
         let next = findings.get(index + 1);
         if next.is_none_or(|next| next.fix_text() != finding.fix_text()) {
-            fix(text, &finding.fix_text(), width());
+            fix_once(text, &mut shown, &finding.fix_text(), width());
         }
     }
 }

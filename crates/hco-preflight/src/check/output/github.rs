@@ -14,7 +14,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> String {
             Severity::Carried => "notice",
         };
         let title = match (entry.object, entry.finding) {
-            (Some(object), None) => object.unique_name(),
+            (Some(object), None) => object.name(),
             (Some(_), Some(_)) => entry.rule.to_owned(),
             (None, _) => "not checked".to_owned(),
         };

@@ -24,7 +24,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> Value {
 
 /// These fields of an object are left out if they are empty. Other unknown values are null.
 fn object(judged: &Judged) -> Value {
-    const OPTIONAL: [&str; 4] = ["policiesUnread", "virtualMachine", "notChecked", "message"];
+    const OPTIONAL: [&str; 3] = ["virtualMachine", "notChecked", "message"];
     let (report, identity) = (&judged.report, &judged.question.identity);
     let place = judged.place_of(None);
     let findings = report.findings.iter().map(|finding| {
@@ -46,7 +46,6 @@ fn object(judged: &Judged) -> Value {
         "namespace": identity.namespace,
         "name": identity.name,
         "policy": judged.policy,
-        "policiesUnread": judged.policies_unread,
         "allowed": report.allowed,
         "code": report.code,
         "nodes": report.nodes,

@@ -1,12 +1,13 @@
 //! The text output of a check: the verdict first, then the table of images, then the fixes.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anstyle::Style;
 use cluster::foreign::{self, one_line};
 
 use crate::exit::Exit;
-use crate::prose::{count, fix, line, table, wrap};
+use crate::prose::{count, fix, fix_once, line, table, wrap};
 use crate::report::{Boot, Finding, Level};
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::verdict::{Judged, Verdicts};
@@ -40,7 +41,7 @@ fn block(text: &mut String, object: &Judged, width: usize) {
     let (at, comparison) = (object.at(None), &object.question.against);
     line!(text, "  {DIM}{at} · {version} · {comparison}{DIM:#}");
     if let Some(policy) = &object.policy {
-        line!(text, "  {DIM}by {}{DIM:#}", policy.with_mode());
+        line!(text, "  {DIM}by {policy}{DIM:#}");
     }
     text.push('\n');
     let before = text.len();
@@ -60,11 +61,12 @@ fn block(text: &mut String, object: &Judged, width: usize) {
         fix(text, fixes, width);
         text.push('\n');
     }
+    let mut shown = BTreeSet::new();
     for level in [Level::Deny, Level::Warn] {
         let found: Vec<&Finding> = object.of(level).collect();
         // The findings are sorted by rule.
         for group in found.chunk_by(|one, other| one.rule == other.rule) {
-            rule(text, object, group, width);
+            rule(text, object, group, &mut shown, width);
         }
     }
     let mut existing = object.of(Level::Carried).peekable();
@@ -149,7 +151,13 @@ fn legend(text: &mut String, objects: &[Judged]) {
 }
 
 /// The findings of one rule and level. Findings with the same fix share it.
-fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
+fn rule(
+    text: &mut String,
+    object: &Judged,
+    group: &[&Finding],
+    shown: &mut BTreeSet<String>,
+    width: usize,
+) {
     for (index, finding) in group.iter().enumerate() {
         if index == 0 {
             let (style, sign) = match finding.level {
@@ -169,7 +177,7 @@ fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
         line!(text, "    {CYAN}{at}{CYAN:#}{between}{path}");
         let next = group.get(index + 1);
         if next.is_none_or(|next| next.fix_text() != finding.fix_text()) {
-            fix(text, &finding.fix_text(), width);
+            fix_once(text, shown, &finding.fix_text(), width);
         }
     }
     text.push('\n');
@@ -201,14 +209,9 @@ fn closing(text: &mut String, verdicts: &Verdicts, name: &str) {
     let objects = &verdicts.objects;
     let of = |level| objects.iter().map(|object| object.of(level).count()).sum();
     let (problems, warnings): (usize, usize) = (of(Level::Deny), of(Level::Warn));
-    let what = if objects.iter().any(|object| object.is_one_of_several) {
-        "verdict"
-    } else {
-        "object"
-    };
     let denials = count(problems, "denial");
     let are_denied = objects.iter().all(|object| object.exit() == Exit::Denied);
-    let mut summary = format!("{BOLD}{}{BOLD:#}: ", count(objects.len(), what));
+    let mut summary = format!("{BOLD}{}{BOLD:#}: ", count(objects.len(), "object"));
     match (problems, are_denied) {
         (0, _) => summary += &results(objects),
         (_, true) => drop(write!(summary, "{RED}{denials}{RED:#}")),

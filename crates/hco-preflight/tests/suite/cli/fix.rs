@@ -401,3 +401,60 @@ fn fields_that_are_not_sent_stay_in_the_file(#[case] words: &str) {
     assert_eq!(after["metadata"], before["metadata"]);
     assert_ne!(after["spec"], before["spec"]);
 }
+
+/// A file with an object and the nodes of a cluster.
+fn with_nodes(object: Value) -> String {
+    let node = |name: &str, architecture: &str| objects::node(name, architecture, "worker");
+    let all = list(vec![object, node("a", "amd64"), node("b", "arm64")]);
+    written("from.json", all.to_string())
+}
+
+/// `fix` evaluates what `check` evaluates: an update of the live object.
+#[test]
+fn an_update_is_fixed_as_it_is_checked() {
+    let object = |field: Value, more: Value| {
+        let gates = json!([{"name": "enableMultiArchBootImageImport", "state": "Enabled"}]);
+        let own = objects::template("mine", Some("amd64,arm64"), "docker://a.test/b:1");
+        let sources =
+            json!({"enableMultiArchBootImageImport": field, "dataImportCronTemplates": [own]});
+        let object =
+            hyperconverged(json!({"spec": {"featureGates": gates, "workloadSources": sources}}));
+        edited(
+            &edited(&object, &json!({"/apiVersion": "hco.kubevirt.io/v1"})),
+            &more,
+        )
+    };
+    let versions = json!([{"name": "operator", "version": "1.19.0"}]);
+    let is_live = json!({"/metadata/resourceVersion": "5", "/status": {"versions": versions}});
+    let live = object(json!(true), is_live);
+    let from = with_nodes(live);
+    // The field is gone, so HCO drops the gate, and the import is off.
+    let file = written("hco.yaml", object(Value::Null, json!({})).to_string());
+    let words = format!("-f {file} --from {from} --as-if replace");
+    let check = run(&format!("check {words}")).exits(1);
+    check.prints(&["✘ deny  multi-arch-import-disabled", "2 fixable"]);
+    run(&format!("fix {words}"))
+        .exits(1)
+        .notes("2 findings can be fixed");
+    run(&format!("fix {words} --write")).exits(0);
+    run(&format!("check {words}")).exits(0);
+}
+
+/// A warning that needs a review is no error, even if only the live object has the value.
+#[test]
+fn a_review_of_the_live_object_is_no_error() {
+    let own = objects::template("mine", Some("amd64"), "docker://a.test/b:1");
+    let gate = json!({"enableMultiArchBootImageImport": true});
+    let spec = json!({"featureGates": gate, "dataImportCronTemplates": [own]});
+    let live = edited(
+        &hyperconverged(json!({"spec": spec})),
+        &json!({"/metadata/resourceVersion": "5"}),
+    );
+    let from = with_nodes(live);
+    let file = written(
+        "hco.yaml",
+        hyperconverged(json!({"spec": {"featureGates": gate}})).to_string(),
+    );
+    let run = run(&format!("fix -f {file} --from {from}")).exits(0);
+    run.notes("1 finding to review").lacks(&["error:"]);
+}

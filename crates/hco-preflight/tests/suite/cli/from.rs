@@ -7,17 +7,16 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::deployed::{policy, with_policies};
-use super::objects::{answer, copy, edited, hyperconverged, list, objects};
+use super::objects::{copy, edited, hyperconverged, list, objects};
 use super::{
     command, file, json_of, run, run_of, run_on, run_with, scratch, snapshot, unread, written,
 };
 use e2e_tests::{ApiServer, recorded};
 
-/// The recorded cluster, with policies that select requests in various ways.
+/// The recorded cluster, with two policies.
 fn cluster(name: &str) -> Vec<Value> {
-    let selector = |name: &str| json!({"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": [name]}]});
     let warn = json!({"levels": {"multi-arch-import-disabled": "warn"}});
-    let mut selected = policy("a", "protect", warn);
+    let selected = policy("a", "protect", warn);
     let mut other = policy("b", "protect", json!({}));
     match name {
         "no-kubewarden" => return recorded(),
@@ -26,20 +25,7 @@ fn cluster(name: &str) -> Vec<Value> {
             other["spec"]["module"] = json!("registry://mirror.test/other:v1");
             other["spec"]["settings"] = json!({"password": "hunter2"});
         }
-        "monitor" => other["spec"]["mode"] = json!("monitor"),
-        "namespaces" => {
-            selected["spec"]["namespaceSelector"] = selector("kubevirt-hyperconverged");
-            other["spec"]["namespaceSelector"] = selector("elsewhere");
-        }
-        // A policy of a namespace.
-        _ => {
-            selected["metadata"]["namespace"] = json!("kubevirt-hyperconverged");
-            let lists = ["", "/namespaces/kubevirt-hyperconverged"].map(|path| {
-                let path = format!("/apis/policies.kubewarden.io/v1{path}/admissionpolicies");
-                answer(&path, 200, json!({"items": [selected]}))
-            });
-            return [lists.to_vec(), with_policies(&[])].concat();
-        }
+        _ => other["spec"]["mode"] = json!("monitor"),
     }
     with_policies(&[selected, other])
 }
@@ -49,8 +35,6 @@ fn cluster(name: &str) -> Vec<Value> {
 #[case("no-policy")]
 #[case("of-another-project")]
 #[case("monitor")]
-#[case("namespaces")]
-#[case("namespaced")]
 fn the_verdict_is_that_of_the_cluster(#[case] name: &str) {
     let server = ApiServer::start(cluster(name));
     let file = snapshot(&server);
@@ -58,7 +42,7 @@ fn the_verdict_is_that_of_the_cluster(#[case] name: &str) {
     for words in [
         "check --cluster",
         "check --cluster -o json",
-        "check -f live.yaml --cluster -o junit",
+        "check -f live.yaml --cluster -o sarif",
         "check -f live.yaml --cluster",
         "check -f live.yaml --cluster --as-if replace",
         "check -f other.yaml --cluster",

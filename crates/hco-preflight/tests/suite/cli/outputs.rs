@@ -12,9 +12,7 @@ use super::{Run, file, run, run_on, run_with, scratch, written};
 use e2e_tests::ApiServer;
 
 /// The formats for programs and reviews, and text.
-const FORMATS: [&str; 7] = [
-    "json", "markdown", "junit", "sarif", "github", "gitlab", "text",
-];
+const FORMATS: [&str; 6] = ["json", "markdown", "sarif", "github", "gitlab", "text"];
 
 /// The rules of SARIF are the pages, whose contents other tests cover.
 #[test]
@@ -99,7 +97,7 @@ fn each_finding_has_its_own_fingerprint(
 /// Output for programs is not mixed with output for people.
 #[test]
 fn notes_and_errors_go_elsewhere() {
-    for format in &FORMATS[..6] {
+    for format in &FORMATS[..5] {
         let run = run(&format!(
             "check -f several.yaml -f broken.yaml --nodes nodes.yaml -o {format} --color always"
         ));

@@ -44,7 +44,8 @@ fn a_cluster_without_workload_nodes_has_a_problem() {
     let from = copy("status-ready.yaml", &[role], &[]);
     let check = run(&format!("check -q --from {from}")).exits(1);
     check.prints(&["1 problem: no-workload-nodes"]);
-    let words = format!("check -q --from {from} --level no-workload-nodes=warn");
+    let settings = written("settings.yaml", "levels: {no-workload-nodes: warn}");
+    let words = format!("check -q --from {from} --settings {settings}");
     run(&words).exits(0).prints(&["! [no-workload-nodes]"]);
 }
 
@@ -286,17 +287,29 @@ fn vms_that_cannot_start_are_problems() {
             json!({"status": status}),
         )
     };
+    let of_architecture = |name: &str, status: &str, architecture: &str| {
+        let spec = json!({"template": {"spec": {"architecture": architecture}}});
+        edited(&vm(name, status, "", ""), &json!({"/spec": spec}))
+    };
     let machines = [
         vm("a", "ErrorUnschedulable", "PodScheduled", "Unschedulable"),
         vm("b", "Stopped", "Failure", "FailedCreate"),
         vm("c", "Stopped", "Failure", "FailedFindPreference"),
         vm("d", "Stopped", "Failure", "FailedDelete"),
         vm("e", "Running", "Failure", "FailedCreate"),
+        vm("f", "CrashLoopBackOff", "", ""),
+        vm("g", "ImagePullBackOff", "", ""),
+        of_architecture("h", "Stopped", "s390x"),
+        of_architecture("i", "Stopped", "arm64"),
+        of_architecture("j", "Running", "s390x"),
     ];
     let from = copy("status-ready.yaml", &[], &machines);
     run(&format!("check -q --from {from}")).exits(1).shows(&[
-        "3 problems: 3 VMs cannot start",
+        "6 problems: 6 VMs cannot start",
+        "! shop/h: no workload node has its architecture s390x: it cannot start",
         "✘ shop/a: no node accepts it: because",
         "✘ shop/b, shop/c: KubeVirt cannot start it: because",
+        "✘ shop/g: an image of its pod cannot be pulled",
+        "✘ shop/f: it stops as soon as it starts",
     ]);
 }

@@ -187,12 +187,3 @@ fn mistakes_have_no_commands_for_a_runner() {
         assert!(!mistake.exits(2).stderr.contains("##"));
     }
 }
-
-#[test]
-fn a_level_can_be_set_for_one_run() {
-    let words = "check -f denied.yaml --arch amd64=3,arm64=2 --level";
-    run(&format!("{words} multi-arch-import-disabled=warn")).exits(0);
-    for wrong in ["no-such-rule=warn", "multi-arch-import-disabled=never", "a"] {
-        run(&format!("{words} {wrong}")).exits(2).notes("--level");
-    }
-}
