@@ -251,9 +251,7 @@ struct Json<'p> {
     after: State,
     leaving_nodes: Vec<Foreign>,
     stopped: Option<Stopped>,
-    #[serde(flatten)]
-    changes: Value,
-    pending: Option<Value>,
+    boot_sources: Vec<Value>,
     storage: Vec<Disks>,
     rows: &'p [Row],
 }
@@ -279,8 +277,7 @@ impl<'p> Json<'p> {
                 .forecast_after()
                 .and_then(|forecast| forecast.stopped)
                 .filter(|_| is_stored),
-            changes: plan.sources.json(),
-            pending: plan.pending.as_ref().map(BootSources::json),
+            boot_sources: plan.sources.json(),
             storage: if is_stored {
                 storage::requested(&plan.sources)
             } else {

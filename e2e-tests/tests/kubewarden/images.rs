@@ -355,7 +355,7 @@ fn entry(starter: &Starter) -> Value {
 }
 
 fn settings() -> Value {
-    json!({"images": "verify"})
+    json!({"images": "verify", "hcoVersion": "1.19"})
 }
 
 /// The admission request for a HyperConverged with one template.

@@ -26,14 +26,12 @@ pub(super) struct BootSources<'c> {
     is_outstanding: bool,
     pub(super) architectures: &'c [Foreign],
     pub(super) all: BTreeMap<Key, BootSource<'c>>,
-    /// The DataImportCrons by name.
-    crons: Expected<'c, Cron>,
     crons_before: BTreeMap<Key, CronBefore>,
     claims: BTreeSet<Key>,
 }
 
-/// The objects of the forecasts before and after the change, and whether they exist after it.
-type Expected<'c, T> = BTreeMap<Key, (&'c T, bool)>;
+/// The DataSources of the forecasts before and after the change, and whether they exist after it.
+type Expected<'c> = BTreeMap<Key, (&'c DataSource, bool)>;
 
 /// A DataSource before and after the change.
 pub(super) struct BootSource<'c> {
@@ -112,19 +110,13 @@ impl<'c> BootSources<'c> {
             ..Changes::default()
         });
         let cron_changes = changes.crons.clone().unwrap_or_default();
-        let forecasts = [before, after];
-        let crons = expected(forecasts, |forecast| &forecast.crons, Cron::key);
-        let sources = expected(
-            forecasts,
-            |forecast| &forecast.data_sources,
-            DataSource::key,
-        );
+        let sources = expected([before, after]);
         let crons_before = crons_before(situation);
         let mut before = sources_before(situation, &crons_before, &sources);
-        let managing: BTreeMap<Key, (&Key, &Cron)> = crons
-            .iter()
-            .filter(|(_, (_, is_after))| *is_after)
-            .map(|(name, (cron, _))| (cron.source(), (name, *cron)))
+        let managing: BTreeMap<Key, &Cron> = after
+            .into_iter()
+            .flat_map(|forecast| &forecast.crons)
+            .map(|cron| (cron.source(), cron))
             .collect();
         let names: BTreeSet<Key> = before
             .keys()
@@ -140,7 +132,9 @@ impl<'c> BootSources<'c> {
         let all = names
             .into_iter()
             .map(|key| {
-                let (name, cron) = managing.get(&key).copied().unzip();
+                let cron = managing.get(&key).copied();
+                let name = cron.map(Cron::key);
+                let name = name.as_ref();
                 let source = BootSource {
                     before: before.remove(&key),
                     expected: sources.get(&key).copied(),
@@ -163,7 +157,6 @@ impl<'c> BootSources<'c> {
             claims: keys(claims.iter().map(|claim| &claim.metadata)),
             changes,
             cron_changes,
-            crons,
             crons_before,
         };
         sources.add_collected();
@@ -414,90 +407,55 @@ impl<'c> BootSources<'c> {
             || default.is_some_and(|name| self.claims.contains(&name) && points_here(&name))
     }
 
-    pub(super) fn json(&self) -> Value {
-        let Changes {
-            crons,
-            data_sources,
-            empty_meanwhile,
-            lost_image,
-            ..
-        } = &self.changes;
-        let (mut rejected, mut not_updated) = (BTreeSet::new(), BTreeMap::new());
-        for source in self.all.values() {
-            rejected.extend(source.rejected().map(Cron::key));
-            if self.no_longer_updated_because(source).is_some() {
-                not_updated.insert(source.cron.map(Cron::key), &source.key);
-            }
-        }
-        let source = |key: &Key| {
-            let source = self.all.get(key);
-            // The forecast leaves out the DataSources that no template names.
-            let points_to = source.and_then(|source| match source.expected {
-                Some((expected, _)) => expected.points_to.as_ref(),
-                None => source.before.as_ref()?.points_to.as_ref(),
-            });
-            json!({"namespace": &*key.namespace, "name": &*key.name, "pointsTo": points_to})
-        };
-        let (created, deleted) = (&data_sources.created, &data_sources.deleted);
-        let is_changed = |key: &Key| {
-            created.contains(key) || deleted.contains(key) || self.retarget(key).is_some()
-        };
-        let unchanged = self
-            .all
-            .values()
-            .filter(|source| source.before.is_some() && !is_changed(&source.key))
-            .map(|source| &source.key);
-        json!({
-            "crons": crons.as_ref().map(|changes| {
-                let is_kept = |key: &&Key| {
-                    !changes.deleted.contains(key) && !changes.recreated.contains_key(key)
-                };
-                let unchanged = self.crons_before.keys().filter(is_kept);
-                json!({
-                    "created": self.crons(&changes.created),
-                    "deleted": self.crons(&changes.deleted),
-                    "recreated": self.crons(changes.recreated.keys()),
-                    "unchanged": self.crons(unchanged),
-                    "rejected": self.crons(&rejected),
-                })
-            }),
-            "dataSources": {
-                "created": created.iter().map(source).collect::<Vec<_>>(),
-                "deleted": deleted.iter().map(source).collect::<Vec<_>>(),
-                "retargeted": data_sources
-                    .retargeted
-                    .iter()
-                    .map(|Retarget { key, from, to }| {
-                        json!({"namespace": &*key.namespace, "name": &*key.name, "from": from, "to": to})
-                    })
-                    .collect::<Vec<_>>(),
-                "unchanged": unchanged.map(source).collect::<Vec<_>>(),
-            },
-            // DataSources without a disk until an import is complete, and those that permanently lose their disk.
-            "emptyMeanwhile": empty_meanwhile,
-            "lostImage": lost_image,
-            // DataSources of templates that CDI no longer updates.
-            "notUpdated": not_updated.into_values().collect::<Vec<_>>(),
-            // Namespaces that no operator creates.
-            "newNamespaces": self.new_namespaces(),
-        })
-    }
-
-    /// DataImportCrons as JSON.
-    fn crons<'k>(&self, keys: impl IntoIterator<Item = &'k Key>) -> Vec<Value> {
-        let cron = |key: &Key| {
-            let cron = self.crons.get(key).map(|(cron, _)| cron);
+    /// The boot sources before and after the change, for programs.
+    pub(super) fn json(&self) -> Vec<Value> {
+        let imported: BTreeSet<&Key> = self.imported().map(|source| &source.key).collect();
+        let json = |source: &BootSource<'_>| {
+            let (key, before) = (&source.key, source.before.as_ref());
+            let owner = before.and_then(|before| before.owner.as_ref());
             json!({
                 "namespace": &*key.namespace,
                 "name": &*key.name,
-                "template": cron.map(|cron| &cron.template),
-                "architecture": cron.map(|cron| &cron.architecture),
-                "rejected": cron.and_then(|cron| cron.rejected.as_ref()),
-                "rejectedPath": cron.and_then(|cron| cron.rejected_path.as_ref()),
-                "changedFields": self.cron_changes.changed_fields(key),
+                "before": before.map(|before| json!({
+                    "pointsTo": before.points_to,
+                    "dataImportCron": owner.map(|owner| &*owner.name),
+                    "hasDisk": before.has_disk,
+                })),
+                "after": self.after_json(source, imported.contains(key)),
             })
         };
-        keys.into_iter().map(cron).collect()
+        self.all.values().map(json).collect()
+    }
+
+    fn after_json(&self, source: &BootSource<'_>, is_imported: bool) -> Option<Value> {
+        let (key, before) = (&source.key, source.before.as_ref());
+        let changes = &self.changes;
+        let is_created = changes.data_sources.created.contains(key);
+        let is_left = before.is_some() && !changes.data_sources.deleted.contains(key);
+        let points_to = match (self.retarget(key), source.expected) {
+            (Some(pointer), _) => pointer.to.as_ref(),
+            (None, Some((expected, true))) => expected.points_to.as_ref(),
+            (None, _) => source.pointed_to(),
+        };
+        let has_disk = before.is_some_and(|before| before.has_disk);
+        let disk = if changes.lost_image.contains(key) {
+            None
+        } else if changes.empty_meanwhile.contains(key) || is_imported && !has_disk {
+            Some("after-import")
+        } else {
+            has_disk.then_some("kept")
+        };
+        let cron = source.cron;
+        (is_created || is_left).then(|| {
+            json!({
+                "pointsTo": points_to,
+                "dataImportCron": cron.map(|cron| &cron.name),
+                "template": cron.map(|cron| &cron.template),
+                "architecture": cron.map(|cron| &cron.architecture),
+                "changedFields": source.recreated.as_deref().unwrap_or_default(),
+                "disk": disk,
+            })
+        })
     }
 }
 
@@ -551,17 +509,14 @@ impl<'c> BootSource<'c> {
     }
 }
 
-/// The objects of both forecasts. An object after the change replaces the one before it.
-fn expected<'c, T: 'c>(
-    [before, after]: [Option<&'c Forecast>; 2],
-    objects: fn(&Forecast) -> &Vec<T>,
-    key: fn(&T) -> Key,
-) -> Expected<'c, T> {
-    [(before, false), (after, true)]
-        .into_iter()
-        .filter_map(|(forecast, is_after)| Some((objects(forecast?), is_after)))
-        .flat_map(|(objects, is_after)| objects.iter().map(move |object| (object, is_after)))
-        .map(|(object, is_after)| (key(object), (object, is_after)))
+/// The DataSources of both forecasts. One after the change replaces the one before it.
+fn expected(forecasts: [Option<&Forecast>; 2]) -> Expected<'_> {
+    let both = forecasts.into_iter().zip([false, true]);
+    both.filter_map(|(forecast, is_after)| Some((forecast?, is_after)))
+        .flat_map(|(forecast, is_after)| {
+            let sources = forecast.data_sources.iter();
+            sources.map(move |source| (source.key(), (source, is_after)))
+        })
         .collect()
 }
 
@@ -623,7 +578,7 @@ fn crons_before(situation: &Situation) -> BTreeMap<Key, CronBefore> {
 fn sources_before(
     situation: &Situation,
     crons: &BTreeMap<Key, CronBefore>,
-    expected: &Expected<'_, DataSource>,
+    expected: &Expected<'_>,
 ) -> BTreeMap<Key, SourceBefore> {
     let world = &situation.world;
     if !world.sources.is_read() {

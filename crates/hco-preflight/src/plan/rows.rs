@@ -38,7 +38,13 @@ fn rows_of(sources: &BootSources<'_>, source: &BootSource<'_>) -> Vec<Row> {
         }),
         lost(sources, source).map(|what| (Effect::Lost, what)),
     ];
-    let row = |(effect, what): What| Row::new(effect, "DataSource", &source.key, &what);
+    let path = source
+        .rejected()
+        .and_then(|cron| cron.rejected_path.as_deref());
+    let row = |(effect, what): What| {
+        let row = Row::new(effect, "DataSource", &source.key, &what);
+        row.about("path", path.filter(|_| effect == Effect::Rejected))
+    };
     let mut rows: Vec<Row> = whats.into_iter().flatten().map(row).collect();
     rows.extend(not_updated(sources, source));
     if rows.is_empty() {

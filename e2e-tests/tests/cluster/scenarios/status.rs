@@ -109,10 +109,9 @@ fn loses_a_node(cluster: &BootSources<'_>) {
     let plan = cluster.world.developer.preflight(&words);
     assert_eq!(plan.code, Some(1), "{plan:?}");
     let plan: Value = serde_json::from_str(&plan.stdout).expect("a plan");
-    let lost = format!("{GOLDEN}/mine-arm64");
-    assert_eq!(plan["lostImage"], json!([lost]));
-    assert_eq!(plan["crons"]["deleted"][0]["name"], "mine-cron-arm64");
     let rows = plan["rows"].as_array().expect("a list").iter();
+    let mut lost = rows.clone().filter(|row| row["effect"] == "lost");
+    assert!(lost.any(|row| row["name"] == "mine-arm64"), "{plan:#}");
     let machines = rows.filter(|row| row["kind"] == "VirtualMachine");
     let machines: Vec<&Value> = machines.collect();
     assert!(

@@ -10,11 +10,6 @@ use super::objects::{GOLDEN, beside, copy, edited, list, machine, object, object
 use super::schemas::{mistakes, schema_of};
 use super::{effects, images, json_of, rows, run, scratch, text_of, unread, written};
 
-fn names<'v>(list: impl IntoIterator<Item = &'v Value>) -> Vec<&'v str> {
-    let names = list.into_iter().filter_map(|it| it["name"].as_str());
-    names.collect()
-}
-
 fn items(list: &Value) -> &[Value] {
     list.as_array().unwrap()
 }
@@ -65,14 +60,7 @@ fn an_object_that_hco_denies_changes_nothing(#[case] from: &str, #[case] to: &st
     let words = format!("plan -f {file} --from plan-objects.yaml");
     let plan = json_of(&words);
     assert_eq!(plan["deniedByHco"], true, "{plan:#}");
-    for changes in ["crons", "dataSources"].map(|objects| &plan[objects]) {
-        for list in ["created", "deleted", "recreated", "retargeted"] {
-            assert!(
-                changes[list].as_array().is_none_or(Vec::is_empty),
-                "{plan:#}"
-            );
-        }
-    }
+    assert_eq!(effects(&plan, "DataSource"), [""; 0], "{plan:#}");
     assert_eq!(plan["storage"], json!([]));
     assert_eq!(plan["before"]["nodes"], plan["after"]["nodes"]);
     let text = run(&words)
@@ -204,8 +192,6 @@ fn what_is_imported_again_requests_storage() {
     ]);
     assert_eq!(plan["storage"], requested, "{plan:#}");
     // With the retention policy All, CDI finds the disk of the same image.
-    let stays = plan["crons"]["recreated"].as_array().unwrap().len();
-    assert!(stays >= 2, "{plan:#}");
     let text = run(&format!("plan -q --from {from}"));
     let text = text.prints(&["the same image is not imported again"]);
     text.lacks(&["\nstorage of new disks\n"]);
@@ -365,12 +351,14 @@ fn an_upgrade_keeps_the_namespace_of_golden_images(
         (defaults, ""),
     ]);
     let plan = json_of(&format!("plan --from {from} --hco-version {version}"));
-    let recreated = items(&plan["crons"]["recreated"]);
+    let sources = items(&plan["bootSources"]);
+    let mut sources = sources
+        .iter()
+        .filter(|source| source["after"]["template"] == "my-image-cron");
     let fields = json!(["retentionPolicy", "importsToKeep"]);
-    assert_eq!(recreated[0]["changedFields"], fields, "{plan:#}");
-    for cron in [recreated, items(&plan["crons"]["unchanged"])].concat() {
-        assert_eq!(cron["namespace"], namespace, "{plan:#}");
-    }
+    let source = sources.next().unwrap();
+    assert_eq!(source["after"]["changedFields"], fields, "{plan:#}");
+    assert_eq!(source["namespace"], namespace, "{plan:#}");
 }
 
 /// `check` evaluates by the running version, for which the annotation is not a problem.
@@ -534,8 +522,8 @@ fn a_common_template_that_hco_does_not_list_is_neither_expected_nor_planned() {
     };
     let planned = |object: &Value, more: &str| {
         let plan = json_of(&format!("plan --from {} {more}", with(object)));
-        let created = ["crons", "dataSources"].map(|objects| &plan[objects]["created"]);
-        json!(created).to_string().contains("centos-stream10")
+        let mut rows = effects(&plan, "DataSource").into_iter();
+        rows.any(|row| row.contains("centos-stream10") && row.ends_with("created"))
     };
     assert!(missing(&common) > 0 && planned(&common, ""));
     assert!(missing(&seen) == 0 && !planned(&seen, ""));
@@ -549,11 +537,10 @@ fn a_common_template_that_hco_does_not_list_is_neither_expected_nor_planned() {
     let changed = edited(&seen, &json!({"/spec/dataImportCronTemplates": templates}));
     let changed = written("changed.json", changed.to_string());
     let plan = json_of(&format!("plan --from {} -f {changed}", with(&seen)));
-    let created = names(items(&plan["crons"]["created"]));
-    assert_eq!(created, ["added-cron-amd64", "added-cron-arm64"]);
-    // Nor is it still outstanding.
-    let pending = plan["pending"].to_string();
-    assert!(!pending.contains("centos-stream10"), "{plan:#}");
+    let created = effects(&plan, "DataSource").join(" ");
+    assert!(created.contains("added-amd64: created"), "{plan:#}");
+    // Nor is another one still outstanding.
+    assert!(!created.contains("centos-stream10"), "{plan:#}");
 }
 
 /// SSP deletes the pointer of a removed template, and leaves the DataSources of its VM templates that are not read here.
@@ -569,11 +556,11 @@ fn a_pointer_without_a_template_is_deleted() {
     let plan = run(&format!("plan -q --from {from}"));
     plan.prints(&["  - gone  deleted; it pointed to gone-amd64\n"]);
     let plan = json_of(&format!("plan --from {from}"));
-    for (list, name) in [("deleted", "gone"), ("unchanged", "win11")] {
-        let target = format!("{name}-amd64");
-        let source = json!({"name": name, "namespace": GOLDEN, "pointsTo": target});
-        let list = items(&plan["dataSources"][list]);
-        assert!(list.contains(&source), "{plan:#}");
+    for (is_left, name) in [(false, "gone"), (true, "win11")] {
+        let mut sources = items(&plan["bootSources"]).iter();
+        let source = sources.find(|source| source["name"] == name).unwrap();
+        assert_eq!(source["before"]["pointsTo"], format!("{name}-amd64"));
+        assert_eq!(source["after"].is_object(), is_left, "{plan:#}");
     }
     let status = json_of(&format!("check --from {from}"));
     let effects = effects(&status, "DataSource");
@@ -641,10 +628,13 @@ fn the_schema_describes_every_field_of_a_plan() {
     for plan in [&plan, &other] {
         assert_eq!(mistakes(&schema_of("plan"), plan), [""; 0], "{plan:#}");
     }
-    let lists = "/crons/created /crons/deleted /crons/recreated /crons/rejected /dataSources/created /dataSources/deleted /dataSources/retargeted /dataSources/unchanged /storage /pending/crons/recreated";
-    for list in lists.split(' ') {
-        let has_items = |plan: &Value| plan.pointer(list).is_some_and(|it| it.get(0).is_some());
-        assert!(has_items(&plan) || has_items(&other), "{list}: {plan:#}");
+    let sources = items(&plan["bootSources"]);
+    for field in ["pointsTo", "template", "disk"] {
+        let mut sources = sources.iter();
+        assert!(
+            sources.any(|source| source["after"][field].is_string()),
+            "{field}: {plan:#}"
+        );
     }
-    assert!(plan["crons"]["rejected"][0]["rejectedPath"].is_string());
+    assert!(plan["storage"][0].is_object() || other["storage"][0].is_object());
 }

@@ -292,8 +292,9 @@ fn a_stored_template_is_completed_when_it_is_sent(#[case] words: &str, #[case] a
     let from = list([first, second, stored, cron]);
     let from = written("objects.json", from.to_string());
     let plan = json_of(&format!("plan --from {from} {words}"));
-    let recreated = plan["crons"]["recreated"].as_array().unwrap().iter();
-    let recreated: Vec<&Value> = recreated.map(|cron| &cron["name"]).collect();
+    let sources = plan["bootSources"].as_array().unwrap().iter();
+    let recreated = sources.filter(|source| source["after"]["changedFields"][0].is_string());
+    let recreated: Vec<&Value> = recreated.map(|source| &source["name"]).collect();
     assert_eq!(recreated, again, "{plan:#}");
 }
 
