@@ -187,21 +187,44 @@ impl<'q> Fixed<'q> {
         }
     }
 
-    /// Applies the fixes of a report, and evaluates the object again until no fix is left.
+    /// Applies the fixes of a report. A value that the editor cannot change, for example an alias, does not prevent others.
     fn new(
         question: &'q Arc<Question>,
         check: &Check<'_>,
         args: &args::Fix,
     ) -> Result<Self, Failure> {
+        let fixed = Self::with(question, check, args, &|_| true)?;
+        let error = files::edit_error(question, &fixed.value).filter(|_| args.output.is_none());
+        let Some(error) = error else {
+            return Ok(fixed);
+        };
+        let can_edit = |value: &Value| files::edit_error(question, value).is_none();
+        let mut fixed = Self::with(question, check, args, &can_edit)?;
+        let what = format!("not changed: {error}; edit it manually");
+        fixed.manual.push(what);
+        Ok(fixed)
+    }
+
+    /// Applies the fixes that can be made, and evaluates the object again until no fix is left.
+    fn with(
+        question: &'q Arc<Question>,
+        check: &Check<'_>,
+        args: &args::Fix,
+        can_edit: &dyn Fn(&Value) -> bool,
+    ) -> Result<Self, Failure> {
         let report = check.report(question, question.sent())?;
         let mut fixed = Self::unchanged(question, report);
         for _ in 0..ROUNDS {
-            let can_be_made = |remedy: &Remedy| fixed.after(remedy, args).is_some();
+            let made = |fixed: &Self, remedy: &Remedy| {
+                let after = fixed.after(remedy, args);
+                after.filter(|(value, _)| can_edit(value))
+            };
+            let can_be_made = |remedy: &Remedy| made(&fixed, remedy).is_some();
             let remedies = chosen(&fixed.report, args, can_be_made);
             let before = fixed.sent.clone();
             for mut remedy in remedies.map_err(|what| question.failure(what.to_owned()))? {
                 remedy.patch.retain(|operation| !fixed.has_set(operation));
-                if let Some((value, sent)) = fixed.after(&remedy, args) {
+                if let Some((value, sent)) = made(&fixed, &remedy) {
                     (fixed.value, fixed.sent) = (value, sent);
                     fixed.fixes.push(remedy);
                 }

@@ -122,31 +122,55 @@ pub(crate) enum Effect {
 
 impl Effect {
     pub(crate) fn severity(self) -> Severity {
+        self.properties().0
+    }
+
+    pub(crate) fn sign(self) -> (Style, char) {
+        let (_, style, sign) = self.properties();
+        (style, sign)
+    }
+
+    fn properties(self) -> (Severity, Style, char) {
         match self {
-            Self::Ready
-            | Self::ExistingDisk
-            | Self::NotImported
-            | Self::Importing
-            | Self::ProblemEnds
-            | Self::DiskStays => Severity::Info,
-            Self::Caution
-            | Self::MinorProblem
-            | Self::AlreadyOrphaned
-            | Self::Outdated
-            | Self::PointsElsewhere
-            | Self::SourceUnwanted
-            | Self::Unknown
-            | Self::Unwanted => Severity::Warning,
-            Self::ValueChanges
-            | Self::Created
-            | Self::TemplateSourceCreated
-            | Self::TemplateSourceDeleted
-            | Self::Changed
-            | Self::NeverImported
-            | Self::Rejected
-            | Self::Deleted => Severity::Change,
-            Self::NoForecast | Self::NotRead => Severity::Unknown,
-            _ => Severity::Loss,
+            Self::Ready | Self::ExistingDisk | Self::ProblemEnds => (Severity::Info, GREEN, '✔'),
+            Self::Importing => (Severity::Info, YELLOW, '…'),
+            Self::NotImported | Self::DiskStays => (Severity::Info, DIM, '·'),
+            Self::Outdated => (Severity::Warning, YELLOW, '~'),
+            Self::Unwanted | Self::SourceUnwanted => (Severity::Warning, YELLOW, '-'),
+            Self::Unknown => (Severity::Warning, YELLOW, '?'),
+            Self::Caution | Self::MinorProblem | Self::AlreadyOrphaned | Self::PointsElsewhere => {
+                (Severity::Warning, YELLOW, '!')
+            }
+            Self::Created => (Severity::Change, GREEN, '+'),
+            Self::Changed => (Severity::Change, YELLOW, '~'),
+            Self::Deleted => (Severity::Change, RED, '-'),
+            Self::NeverImported | Self::Rejected => (Severity::Change, RED, '✘'),
+            Self::ValueChanges | Self::TemplateSourceCreated | Self::TemplateSourceDeleted => {
+                (Severity::Change, YELLOW, '!')
+            }
+            Self::NoForecast | Self::NotRead => (Severity::Unknown, YELLOW, '!'),
+            Self::NotCreated | Self::SourceNotCreated => (Severity::Loss, YELLOW, '+'),
+            Self::Waiting => (Severity::Loss, YELLOW, '…'),
+            Self::Lost => (Severity::Loss, RED, '-'),
+            Self::Problem
+            | Self::StopsSsp
+            | Self::Unhealthy
+            | Self::CannotStart
+            | Self::Unschedulable
+            | Self::WaitsForDisk
+            | Self::Failing
+            | Self::SourceNotReady
+            | Self::NotManaged => (Severity::Loss, RED, '✘'),
+            Self::Denied
+            | Self::NeverSettles
+            | Self::Orphaned
+            | Self::NoNode
+            | Self::RejectedByKubeVirt
+            | Self::DiskSourceDeleted
+            | Self::DiskSourceReplaced
+            | Self::ArchitectureChanges
+            | Self::EmptyMeanwhile
+            | Self::NotUpdated => (Severity::Loss, YELLOW, '!'),
         }
     }
 
@@ -172,32 +196,6 @@ impl Effect {
             Self::AlreadyOrphaned => Some("OrphanedVirtualMachineInstances"),
             Self::Failing => Some("CDIDataImportCronOutdated"),
             _ => None,
-        }
-    }
-
-    pub(crate) fn sign(self) -> (Style, char) {
-        match self {
-            Self::Ready | Self::ExistingDisk | Self::ProblemEnds => (GREEN, '✔'),
-            Self::Created => (GREEN, '+'),
-            Self::NotCreated | Self::SourceNotCreated => (YELLOW, '+'),
-            Self::Changed | Self::Outdated => (YELLOW, '~'),
-            Self::Importing | Self::Waiting => (YELLOW, '…'),
-            Self::Deleted | Self::Lost => (RED, '-'),
-            Self::Unwanted | Self::SourceUnwanted => (YELLOW, '-'),
-            Self::NeverImported
-            | Self::Rejected
-            | Self::Failing
-            | Self::SourceNotReady
-            | Self::NotManaged
-            | Self::Unhealthy
-            | Self::StopsSsp
-            | Self::CannotStart
-            | Self::Unschedulable
-            | Self::WaitsForDisk
-            | Self::Problem => (RED, '✘'),
-            Self::Unknown => (YELLOW, '?'),
-            Self::DiskStays | Self::NotImported => (DIM, '·'),
-            _ => (YELLOW, '!'),
         }
     }
 }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use anstyle::Style;
 use anyhow::{Context, Result, anyhow, ensure};
 use cluster::foreign::{self};
-use manifest::{EditError, Edited, edited};
+use manifest::{EditError, Edited, Object, edited};
+use serde_json::Value;
 use similar::TextDiff;
 use tempfile::NamedTempFile;
 
@@ -16,6 +17,7 @@ use super::{Fixed, note_summaries};
 use crate::args;
 use crate::failure::Failure;
 use crate::failure::chain;
+use crate::input::Question;
 use crate::input::files::Source;
 use crate::terminal::{CYAN, GREEN, RED, Terminal, print_raw};
 
@@ -98,6 +100,21 @@ fn edit(source: &Source, of_file: &mut [Fixed<'_>]) -> Result<Edited> {
         }
     }
     Ok(with(source, of_file)?)
+}
+
+/// Why the text of an object's file cannot be changed to this value; `None` if it can.
+pub(super) fn edit_error(question: &Question, value: &Value) -> Option<EditError> {
+    let written = question.object.written()?;
+    let objects: Vec<(&Object, &Value)> = written
+        .source
+        .objects
+        .iter()
+        .map(|object| {
+            let is_own = Arc::ptr_eq(object, &written.object);
+            (&**object, if is_own { value } else { &object.value })
+        })
+        .collect();
+    edited(&written.source.text, &objects).err()
 }
 
 /// A unified diff of two texts of a file, with colors.

@@ -458,3 +458,24 @@ fn a_review_of_the_live_object_is_no_error() {
     let run = run(&format!("fix -f {file} --from {from}")).exits(0);
     run.notes("1 finding to review").lacks(&["error:"]);
 }
+
+/// The editor does not change a value that others share, but everything else.
+#[test]
+fn a_shared_value_does_not_prevent_other_fixes() {
+    let aliased = |name: &str, value: &str| template(name, "X").replace("\"X\"", value);
+    let templates = [
+        aliased("a", "&value \"amd64,amd64,arm64\""),
+        aliased("b", "*value"),
+        template("c", "amd64, arm64"),
+    ];
+    let text = format!(
+        "apiVersion: hco.kubevirt.io/v1beta1\nkind: HyperConverged\nmetadata: {{name: kubevirt-hyperconverged, namespace: kubevirt-hyperconverged}}\nspec:\n  featureGates: {{enableMultiArchBootImageImport: true}}\n  dataImportCronTemplates:\n{}",
+        templates.concat()
+    );
+    let path = written("hco.yaml", &text);
+    let run = run(&format!("fix -f {path} --arch amd64=3,arm64=2 --write")).exits(1);
+    run.notes("not changed: ");
+    let after = read(&path);
+    assert!(after.contains("&value"), "{after}");
+    assert!(!after.contains("amd64, arm64"), "{after}");
+}
