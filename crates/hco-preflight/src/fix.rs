@@ -22,7 +22,6 @@ use self::choice::{
 use crate::args::{self, FixFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::input::apply::{self, json_patch_of};
 use crate::input::files::Source;
 use crate::input::{Check, Purpose, Question, Written};
 use crate::kubectl::Kubectl;
@@ -216,15 +215,14 @@ impl<'q> Fixed<'q> {
         let mut fixed = Self::unchanged(question, report);
         for _ in 0..ROUNDS {
             let made = |fixed: &Self, remedy: &Remedy| {
-                let after = fixed.after(remedy, args);
-                after.filter(|(value, _)| can_edit(value))
+                fixed.after(remedy).filter(|[value, _]| can_edit(value))
             };
             let can_be_made = |remedy: &Remedy| made(&fixed, remedy).is_some();
             let remedies = chosen(&fixed.report, args, can_be_made);
             let before = fixed.sent.clone();
             for mut remedy in remedies.map_err(|what| question.failure(what.to_owned()))? {
                 remedy.patch.retain(|operation| !fixed.has_set(operation));
-                if let Some((value, sent)) = made(&fixed, &remedy) {
+                if let Some([value, sent]) = made(&fixed, &remedy) {
                     (fixed.value, fixed.sent) = (value, sent);
                     fixed.fixes.push(remedy);
                 }
@@ -235,9 +233,8 @@ impl<'q> Fixed<'q> {
             fixed.report = check.report(question, &fixed.sent)?;
         }
         let is_only_live = |finding: &&Finding| {
-            let is_due = finding.level == Level::Deny || finding.complete_fix().is_some();
             let mut fixes = finding.fixes.iter();
-            (is_due || args.r#unsafe) && fixes.any(|remedy| fixed.after(remedy, args).is_none())
+            finding.level == Level::Deny && fixes.any(|remedy| fixed.after(remedy).is_none())
         };
         let not_changed = |finding: &Finding| {
             format!(
@@ -252,8 +249,7 @@ impl<'q> Fixed<'q> {
             .filter(is_only_live)
             .map(not_changed)
             .collect();
-        if args.output.is_some()
-            && !fixed.fixes.is_empty()
+        if !fixed.fixes.is_empty()
             && let Some(what) = fixed.denied_by(check, args)?
         {
             fixed.reset();
@@ -262,10 +258,15 @@ impl<'q> Fixed<'q> {
         Ok(fixed)
     }
 
-    /// Why an update with only these fixes would be denied.
+    /// Why an update with only these fixes would be denied. In a file that is denied already, some fixes are better than none.
     fn denied_by(&self, check: &Check<'_>, args: &args::Fix) -> Result<Option<String>, Failure> {
         let question = self.question;
         let old = question.live.as_ref().unwrap_or(question.sent());
+        let is_file = args.output.is_none();
+        let is_denied = || Ok(!check.update(question, old, question.sent())?.allowed);
+        if is_file && (question.live.is_none() || is_denied()?) {
+            return Ok(None);
+        }
         let report = check.update(question, old, &self.sent)?;
         let denials: BTreeSet<String> = (report.findings.iter())
             .filter(|finding| finding.level == Level::Deny)
@@ -282,7 +283,8 @@ impl<'q> Fixed<'q> {
         let denials: Vec<&String> = denials.iter().collect();
         Ok((!denials.is_empty()).then(|| {
             format!(
-                "not printed, because this change alone would be denied: {}{advice}",
+                "not {}, because this change alone would be denied: {}{advice}",
+                if is_file { "changed" } else { "printed" },
                 list(&denials, 3)
             )
         }))
@@ -307,23 +309,10 @@ impl<'q> Fixed<'q> {
         sets && self.operations().any(|earlier| earlier == operation)
     }
 
-    /// The object in the file and in the API server after a fix; `None` if the fix cannot be made in the file, because
-    /// only the live object has the value.
-    fn after(&self, remedy: &Remedy, args: &args::Fix) -> Option<(Value, Value)> {
-        let patch = json_patch_of(&remedy.patch).ok()?;
-        let mut sent = self.sent.clone();
-        json_patch::patch(&mut sent, &patch).ok()?;
-        let mut value = self.value.clone();
-        let Some(live) = &self.question.live else {
-            // The file keeps the fields that are not sent, such as the status.
-            json_patch::patch(&mut value, &patch).ok()?;
-            return Some((value, sent));
-        };
-        for operation in &remedy.patch {
-            value = apply::edited(&value, operation)?;
-        }
-        let as_if = args.subject.as_if.unwrap_or_default();
-        (apply::sent(as_if, live, &value) == sent).then_some((value, sent))
+    /// The object in the file and in the API server after a fix; `None` if the fix cannot be made in the file.
+    fn after(&self, remedy: &Remedy) -> Option<[Value; 2]> {
+        self.question
+            .after([&self.value, &self.sent], &remedy.patch)
     }
 
     fn source(&self) -> Option<&'q Arc<Source>> {
@@ -411,7 +400,12 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
         parts.push(format!("{} {what}", findings(to_confirm)));
     }
     if to_choose > 0 {
-        let what = "for you to decide: run again with --enable-import, or with --place-on ARCH";
+        let is_chosen = args.enable_import || args.place_on.is_some();
+        let what = if is_chosen {
+            "not changed, because of the error"
+        } else {
+            "for you to decide: run again with --enable-import, or with --place-on ARCH"
+        };
         parts.push(format!("{} {what}", findings(to_choose)));
     }
     if by_hand > 0 {

@@ -101,7 +101,7 @@ fn applied(live: &Value, file: &Value) -> Value {
         });
     let mut applied = live.clone();
     let mut added = file.clone();
-    remove_nulls(&mut added);
+    remove_known_nulls(&mut added, last.as_ref().unwrap_or(&Value::Null));
     if let (Value::Object(applied), Value::Object(file), Some(Value::Object(last))) =
         (&mut applied, file, &last)
     {
@@ -117,20 +117,15 @@ fn applied(live: &Value, file: &Value) -> Value {
     applied
 }
 
-/// Of the nulls in a file, kubectl sends only those for fields that were applied before.
+/// kubectl does not send a null that the last applied configuration also has.
 ///
 /// MIRRORS: kubernetes apimachinery v0.37.2 pkg/util/jsonmergepatch/patch.go, keepOrDeleteNullInObj.
-fn remove_nulls(value: &mut Value) {
-    for field in value
-        .as_object_mut()
-        .into_iter()
-        .flatten()
-        .map(|(_, field)| field)
-    {
-        remove_nulls(field);
-    }
-    if let Some(fields) = value.as_object_mut() {
-        fields.retain(|_, field| !field.is_null());
+fn remove_known_nulls(file: &mut Value, last: &Value) {
+    if let Some(fields) = file.as_object_mut() {
+        fields.retain(|name, field| !field.is_null() || last.get(name) != Some(&Value::Null));
+        for (name, field) in fields {
+            remove_known_nulls(field, last.get(name).unwrap_or(&Value::Null));
+        }
     }
 }
 
@@ -138,7 +133,7 @@ fn remove_nulls(value: &mut Value) {
 fn delete(live: &mut Map<String, Value>, last: &Map<String, Value>, file: &Map<String, Value>) {
     for (name, last) in last {
         match (live.get_mut(name), last, file.get(name)) {
-            (_, _, None | Some(Value::Null)) => drop(live.remove(name)),
+            (_, _, None) => drop(live.remove(name)),
             (Some(Value::Object(live)), Value::Object(last), Some(Value::Object(file))) => {
                 delete(live, last, file);
             }
@@ -154,17 +149,18 @@ mod tests {
     #[test]
     fn apply_keeps_what_others_set_and_removes_what_was_applied_before() {
         let gates = json!({"applied": true, "both": true});
-        let last = json!({"spec": {"a": 1, "gates": gates, "list": [1, 2]}}).to_string();
+        let spec = json!({"a": 1, "gates": gates, "list": [1, 2], "null": null});
+        let last = json!({ "spec": spec }).to_string();
         let gates = json!({"applied": true, "both": true, "patched": true});
         let live = json!({
             "metadata": {"annotations": {LAST_APPLIED: last}, "uid": "u"},
-            "spec": {"a": 1, "gates": gates, "list": [1, 2], "defaulted": {"x": 1}},
+            "spec": {"a": 1, "gates": gates, "list": [1, 2], "defaulted": {"x": 1}, "null": 1, "other": 1},
             "status": {"known": true},
         });
         let gates = json!({"both": false, "new": true});
-        let file = json!({"spec": {"a": null, "defaulted": null, "gates": gates, "list": [3]}, "status": {}});
+        let file = json!({"spec": {"a": null, "null": null, "other": null, "gates": gates, "list": [3]}, "status": {}});
         let gates = json!({"both": false, "new": true, "patched": true});
-        let wanted = json!({"gates": gates, "list": [3], "defaulted": {"x": 1}});
+        let wanted = json!({"gates": gates, "list": [3], "defaulted": {"x": 1}, "null": 1});
         assert_eq!(sent(AsIf::Apply, &live, &file)["spec"], wanted);
     }
 }

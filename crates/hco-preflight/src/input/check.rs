@@ -463,6 +463,7 @@ impl Sources<'_> {
             sent: Some(sent),
             old,
             live,
+            as_if: self.subject.as_if.unwrap_or_default(),
         })
     }
 

@@ -1,4 +1,4 @@
-//! The settings with which objects are evaluated: the user's, or those of the cluster's policy for their resource.
+//! The settings with which objects are evaluated: from the user, or from the cluster's policy for their resource.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -211,7 +211,17 @@ fn is_mutating(policy: &Value) -> bool {
 
 /// Whether the API server sends objects of a resource to a policy with this project's module.
 fn covers(policy: &Value, resource: &str) -> bool {
-    let mut resources = items(policy, "/spec/rules").flat_map(|rule| items(rule, "/resources"));
-    policy.get("spec").is_some_and(is_ours)
-        && resources.any(|name| ["*", "*/*", resource].contains(&name.as_str().unwrap_or_default()))
+    let group = match resource {
+        "hyperconvergeds" => "hco.kubevirt.io",
+        _ => "kubevirt.io",
+    };
+    let names = |rule: &Value, list: &str, wanted: &[&str]| {
+        let mut names = items(rule, list).filter_map(Value::as_str);
+        rule.pointer(list).is_none() || names.any(|name| wanted.contains(&name))
+    };
+    let is_one = |rule: &Value| {
+        names(rule, "/apiGroups", &["*", group])
+            && names(rule, "/resources", &["*", "*/*", resource])
+    };
+    policy.get("spec").is_some_and(is_ours) && items(policy, "/spec/rules").any(is_one)
 }

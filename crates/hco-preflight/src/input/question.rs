@@ -1,10 +1,14 @@
 //! An object that the module evaluates.
 
 use cluster::Identity;
+use engine::PatchOperation;
 use serde_json::{Value, json};
 
+use crate::args::AsIf;
 use crate::failure::{Failure, Place};
+use crate::input::apply::{self, json_patch_of};
 use crate::input::files::Found;
+use crate::report::Finding;
 use crate::verdict::Against;
 
 /// An object, its old version, and how it is sent to the cluster.
@@ -22,6 +26,7 @@ pub(crate) struct Question {
     pub(crate) old: Option<Value>,
     /// The live object that a fix of the file changes.
     pub(crate) live: Option<Value>,
+    pub(crate) as_if: AsIf,
 }
 
 #[derive(Debug, Clone)]
@@ -57,7 +62,36 @@ impl Question {
             sent: None,
             old: None,
             live: None,
+            as_if: AsIf::default(),
         }
+    }
+
+    /// Its value and what is sent of it, after a patch of what is sent; `None` if the patch cannot be made in the file, because
+    /// only the live object has the value.
+    pub(crate) fn after(
+        &self,
+        [value, sent]: [&Value; 2],
+        operations: &[PatchOperation],
+    ) -> Option<[Value; 2]> {
+        let patch = json_patch_of(operations).ok()?;
+        let (mut value, mut sent) = (value.clone(), sent.clone());
+        json_patch::patch(&mut sent, &patch).ok()?;
+        let Some(live) = &self.live else {
+            // The file keeps the fields that are not sent, such as the status.
+            json_patch::patch(&mut value, &patch).ok()?;
+            return Some([value, sent]);
+        };
+        for operation in operations {
+            value = apply::edited(&value, operation)?;
+        }
+        (apply::sent(self.as_if, live, &value) == sent).then_some([value, sent])
+    }
+
+    /// Whether `fix` makes the recommended fix of a finding.
+    pub(crate) fn can_fix(&self, finding: &Finding) -> bool {
+        let object = [self.object.value(), self.sent()];
+        let fix = finding.complete_fix();
+        fix.is_some_and(|fix| self.after(object, &fix.patch).is_some())
     }
 
     pub(crate) fn failure(&self, what: String) -> Failure {

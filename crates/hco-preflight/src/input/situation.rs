@@ -541,6 +541,7 @@ fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) ->
         object: Written::InFile(found),
         old: live,
         live: None,
+        as_if: how,
     }
 }
 

@@ -68,16 +68,16 @@ pub(crate) fn without_node(situation: &Situation) -> BTreeSet<Row> {
     };
     let [admission, _] = Admission::both(situation, before);
     let machines = situation.world.machines.iter();
-    let stopped =
-        machines.filter(|machine| !matches!(&*machine.status, "Running" | "Migrating" | "Paused"));
+    let runs = ["Running", "Migrating", "Paused", "Terminating"];
+    let stopped = machines.filter(|machine| !runs.contains(&&*machine.status));
     let without_node = |machine: &Machine| {
         let read = machine.read()?;
         let own = read.resolve(&admission.kubevirt, &mut { &admission }).0;
         let needed = read.launcher_architecture(&own, false)?;
-        let what = if !is_in(workload, &needed) {
-            format!("no workload node has its architecture {needed}")
-        } else if !needed.eq_ignore_ascii_case(&own) && !own.is_empty() {
+        let what = if !needed.eq_ignore_ascii_case(&own) && !own.is_empty() {
             format!("its nodeSelector requires the architecture {needed}, but it has {own}")
+        } else if !is_in(workload, &needed) {
+            format!("no workload node has its architecture {needed}")
         } else {
             return None;
         };

@@ -224,8 +224,10 @@ fn closing(text: &mut String, verdicts: &Verdicts, name: &str) {
     }
     let fixable = objects
         .iter()
-        .flat_map(|object| &object.report.findings)
-        .filter(|finding| finding.complete_fix().is_some())
+        .flat_map(|object| {
+            let findings = object.report.findings.iter();
+            findings.filter(|finding| object.question.can_fix(finding))
+        })
         .count();
     if fixable > 0 {
         let _ = write!(

@@ -79,6 +79,7 @@ const UNKNOWN_SETTING: &str = "- settings: unknown setting `level`; did you mean
 // A policy of another module, or for other resources, does not matter, whatever its name is.
 #[case::another_module(&[of_another_module()], &[DENIED, NO_POLICY])]
 #[case::other_resources(&[edited(&policy("a", "protect", level("warn")), &json!({"/spec/rules": [{"resources": ["virtualmachines"]}]}))], &[DENIED, NO_POLICY])]
+#[case::another_group(&[edited(&policy("a", "protect", level("warn")), &json!({"/spec/rules": [{"apiGroups": ["kubevirt.io"], "resources": ["*"]}]}))], &[DENIED, NO_POLICY])]
 #[case::all_resources(&[edited(&policy("a", "protect", level("warn")), &json!({"/spec/rules": [{"resources": ["virtualmachines"]}, {"resources": ["*"]}]}))], &[ACCEPTED, A])]
 fn the_policy_of_the_cluster_decides(#[case] policies: &[Value], #[case] lines: &[&str]) {
     check_with(policies).exits(1).shows(lines);

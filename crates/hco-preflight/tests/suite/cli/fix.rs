@@ -428,7 +428,7 @@ fn an_update_is_fixed_as_it_is_checked() {
     let is_live = json!({"/metadata/resourceVersion": "5", "/status": {"versions": versions}});
     let live = object(json!(true), is_live);
     let from = with_nodes(live);
-    // The field is gone, so HCO drops the gate, and the import is off.
+    // The field is removed, so HCO drops the gate, and the import is off.
     let file = written("hco.yaml", object(Value::Null, json!({})).to_string());
     let words = format!("-f {file} --from {from} --as-if replace");
     let check = run(&format!("check {words}")).exits(1);
@@ -440,7 +440,7 @@ fn an_update_is_fixed_as_it_is_checked() {
     run(&format!("check {words}")).exits(0);
 }
 
-/// A warning that needs a review is no error, even if only the live object has the value.
+/// A warning that needs a review does not fail, even if only the live object has the value.
 #[test]
 fn a_review_of_the_live_object_is_no_error() {
     let own = objects::template("mine", Some("amd64"), "docker://a.test/b:1");

@@ -302,6 +302,7 @@ fn vms_that_cannot_start_are_problems() {
         of_architecture("h", "Stopped", "s390x"),
         of_architecture("i", "Stopped", "arm64"),
         of_architecture("j", "Running", "s390x"),
+        of_architecture("k", "Terminating", "s390x"),
     ];
     let from = copy("status-ready.yaml", &[], &machines);
     run(&format!("check -q --from {from}")).exits(1).shows(&[
