@@ -73,9 +73,7 @@ fn of(resource: Resource) -> Map<String, Value> {
 
 fn get(resource: Resource, namespace: Option<&str>, name: &str) -> Option<Vec<u8>> {
     let mut request = of(resource);
-    if let Some(namespace) = namespace {
-        request.insert("namespace".into(), namespace.into());
-    }
+    request.extend(namespace.map(|namespace| ("namespace".into(), namespace.into())));
     request.insert("name".into(), name.into());
     request.insert("disable_cache".into(), false.into());
     call("kubernetes", "get_resource", &request).ok()
@@ -95,10 +93,7 @@ impl Registry for Kubewarden {
 /// The error is the registry's response; the prefix that the host adds does not help the user.
 fn read_image(operation: &str, image: &str) -> Result<Vec<u8>, String> {
     let answer = call("oci", operation, &image);
-    answer.map_err(|error| {
-        let without_prefix = error.strip_prefix("Callback evaluation failure: ");
-        without_prefix.unwrap_or(&error).to_owned()
-    })
+    answer.map_err(|error| without("Callback evaluation failure: ", &error))
 }
 
 fn call(namespace: &str, operation: &str, request: &impl Serialize) -> Result<Vec<u8>, String> {
@@ -106,11 +101,9 @@ fn call(namespace: &str, operation: &str, request: &impl Serialize) -> Result<Ve
     #[expect(clippy::disallowed_methods, reason = "only this file calls the host")]
     let answer = wapc_guest::host_call("kubewarden", namespace, operation, &request);
     // The prefix of the guest library does not help the user.
-    answer.map_err(|error| {
-        let error = error.to_string();
-        error
-            .strip_prefix("Host error: ")
-            .unwrap_or(&error)
-            .to_owned()
-    })
+    answer.map_err(|error| without("Host error: ", &error.to_string()))
+}
+
+fn without(prefix: &str, error: &str) -> String {
+    error.strip_prefix(prefix).unwrap_or(error).to_owned()
 }

@@ -134,12 +134,13 @@ pub(crate) fn find_changes(
     objects: Option<&Objects<'_>>,
 ) -> Option<Changes> {
     let forecast = after.forecast.as_ref().ok()?;
-    let before = match (before.map(|before| &before.forecast), objects) {
-        (Some(Ok(before)), None) => State::new(before),
-        (Some(Ok(before)), Some(objects)) => State::new(before).with(objects),
-        // If the object was rejected or does not exist, the operators created nothing.
-        (_, Some(objects)) => State::default().with(objects),
-        (_, None) => return None,
+    let state = before
+        .and_then(|before| before.forecast.as_ref().ok())
+        .map(State::new);
+    // If the object was rejected or does not exist, the operators created nothing.
+    let existing = match objects {
+        Some(objects) => state.unwrap_or_default().with(objects),
+        None => state?,
     };
-    Some(forecast::changes(&before, forecast))
+    Some(forecast::changes(&existing, forecast))
 }

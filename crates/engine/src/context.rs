@@ -165,8 +165,7 @@ impl Reader<'_> {
         let Some(boot) = vm.boot_data_source() else {
             return;
         };
-        let label = boot.label(|namespace, name| self.data_source(namespace, name));
-        if let Some(label) = label
+        if let Some(label) = boot.label(self)
             && let Some(architecture) = Architecture::parse(&architecture)
             && label != architecture.name()
             && let Some((namespace, name)) = self.context.sibling(boot, architecture)

@@ -296,7 +296,8 @@ fn run<'f>(
         Check::Images(check) => side
             .census
             .map(|census| check(configuration, census, images)),
-        Check::Forecast(check) => Some(check(configuration, &side.forecast, changes)),
+        Check::Forecast(check) => Some(check(side)),
+        Check::ForecastChanges(check) => Some(check(side, changes)),
         Check::Changes(check) => {
             changes.map(|changes| check(before_configuration, configuration, changes))
         }

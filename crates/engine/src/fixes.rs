@@ -89,8 +89,9 @@ impl<'r, 'f> Fixes<'r, 'f> {
     /// Enabling the import, if it is off and there are findings: several rules propose it.
     pub(crate) fn enable_import_if_proposed(&self) -> Option<Fix> {
         let is_off = self.configuration().import == Import::Disabled;
-        // SSP rejects architectures that it does not know.
-        let is_possible = self.change.after.census.is_none_or(knows_all);
+        // HCO before 1.16 has no import. SSP rejects architectures that it does not know.
+        let is_possible = self.configuration().version().number.has_import()
+            && self.change.after.census.is_none_or(knows_all);
         (is_off && is_possible && !self.detections.is_empty()).then(|| {
             let corrections = self.corrections();
             let patch = self.import_edits(corrections.as_ref());

@@ -65,22 +65,19 @@ impl Losses {
 impl Loss {
     /// The end of a fact about an existing problem, without a period.
     pub(crate) fn text(&self) -> String {
-        match self {
-            Self::Image => "this update also ends its import".to_owned(),
+        let text = match self {
+            Self::Image => "this update also ends its import",
             Self::Architectures(lost) => {
-                format!("this update also ends its import for {}", names(lost))
+                return format!("this update also ends its import for {}", names(lost));
             }
-            Self::Stop(Stop::DataSource | Stop::DataImportCron) => {
-                "this update also stops SSP".to_owned()
-            }
-            Self::Stop(Stop::CronJob) => {
-                "with this update, its image is not imported any more".to_owned()
-            }
+            Self::Stop(Stop::DataSource | Stop::DataImportCron) => "this update also stops SSP",
+            Self::Stop(Stop::CronJob) => "with this update, its image is not imported any more",
             Self::Stop(Stop::OtherTemplate) => {
-                "with this update, another template takes its DataSource".to_owned()
+                "with this update, another template takes its DataSource"
             }
-            Self::Acceptance => "with this update, the object is also rejected".to_owned(),
-        }
+            Self::Acceptance => "with this update, the object is also rejected",
+        };
+        text.to_owned()
     }
 }
 

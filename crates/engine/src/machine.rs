@@ -43,8 +43,7 @@ impl<'a> Machine<'a> {
     /// The DataSource of the boot disk, and its architecture.
     pub(crate) fn boot_source(&self) -> Option<(&'a SourceRef, String)> {
         let source = self.vm.boot_data_source()?;
-        let label = source.label(|namespace, name| self.context.data_source(namespace, name))?;
-        Some((source, label))
+        Some((source, source.label(&mut { self.context })?))
     }
 
     /// The image of the boot disk, and the architecture that it states.

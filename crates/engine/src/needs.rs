@@ -1,4 +1,4 @@
-//! What a request needs: which rules apply to it, and whether one of them reads the nodes.
+//! The rules that apply to a request, and whether one of them reads the nodes.
 
 use operator_models::hco::import::Import;
 use operator_models::hco::template::Enable;
@@ -54,7 +54,10 @@ pub(crate) fn node_level(
             Check::Object(_) | Check::Update(_) | Check::UnreadableNodes(_) => false,
             Check::Images(_) => settings.wants_images(),
             Check::Changes(_) => before.is_some(),
-            Check::Nodes(_) | Check::Forecast(_) | Check::NodesUpdate(_) => true,
+            Check::Nodes(_)
+            | Check::NodesUpdate(_)
+            | Check::Forecast(_)
+            | Check::ForecastChanges(_) => true,
         };
         let has_golden_images = match check {
             Check::Changes(_) => have_golden_images(before, after),

@@ -33,16 +33,10 @@ impl NodesSource {
                 default_architecture: Some(default),
             } => Some(default),
             // Without the numbers of the nodes, the most common architecture is not known.
-            Self::Status { .. } => {
-                let mut workload = census.workload.keys();
-                let only = workload.next().filter(|_| workload.next().is_none());
-                census
-                    .control_plane
-                    .first()
-                    .filter(|first| census.workload.contains_key(*first))
-                    .or(only)
-                    .map(String::as_str)
-            }
+            Self::Status { .. } => census.default_architecture().filter(|default| {
+                let first = census.control_plane.first();
+                census.workload.len() == 1 || first.is_some_and(|first| first == default)
+            }),
         }
     }
 }

@@ -5,7 +5,7 @@ use kube_objects::text::{escape, quote};
 use operator_models::cdi::data_import_cron::{NAME_MAX, Rejection};
 use operator_models::cdi::data_source;
 
-/// What a user can read about a rejection.
+/// The text about a rejection, for users.
 pub(crate) struct Explanation {
     /// The field of the template that causes it.
     pub(crate) field: FieldPath,
@@ -17,6 +17,9 @@ pub(crate) struct Explanation {
 #[expect(clippy::too_many_lines, reason = "an arm for each rejection")]
 pub(crate) fn explain(rejection: &Rejection) -> Explanation {
     const CORRECT: &str = "correct the field";
+    const SET_SIZE: &str =
+        "set the size of the disk in resources, for example {requests: {storage: 30Gi}}";
+    const SET_ACCESS_MODE: &str = "set one access mode, for example accessModes: [ReadWriteOnce]";
     let at = |keys: &[&'static str], reason: &str, advice| Explanation {
         field: FieldPath::new(keys),
         reason: reason.to_owned(),
@@ -26,15 +29,6 @@ pub(crate) fn explain(rejection: &Rejection) -> Explanation {
     let managed = |reason: &str| at(&["spec", "managedDataSource"], reason, CORRECT);
     let in_spec = |key, reason: &str, advice| at(&["spec", key], reason, advice);
     let volume = |reason: &str, advice| at(&["spec", "template", "spec"], reason, advice);
-    let size = |reason: &str| {
-        let advice =
-            "set the size of the disk in resources, for example {requests: {storage: 30Gi}}";
-        volume(reason, advice)
-    };
-    let access_mode = |reason: &str| {
-        let advice = "set one access mode, for example accessModes: [ReadWriteOnce]";
-        volume(reason, advice)
-    };
     let source = |reason: &str| {
         let advice = "set one source, for example registry: {url: \"docker://quay.io/containerdisks/fedora:latest\"}";
         at(&["spec", "template", "spec", "source"], reason, advice)
@@ -144,18 +138,21 @@ pub(crate) fn explain(rejection: &Rejection) -> Explanation {
         Rejection::StorageDuplicate => {
             volume("it has both storage and pvc", "remove storage or pvc")
         }
-        Rejection::SizeNotPositive => size("the storage size is not positive"),
-        Rejection::SizeTooSmall => size("the storage size is less than 1Mi"),
-        Rejection::SizeInvalid => size("the storage size is not a quantity"),
-        Rejection::SizeMissing => size("the storage size is missing"),
+        Rejection::SizeNotPositive => volume("the storage size is not positive", SET_SIZE),
+        Rejection::SizeTooSmall => volume("the storage size is less than 1Mi", SET_SIZE),
+        Rejection::SizeInvalid => volume("the storage size is not a quantity", SET_SIZE),
+        Rejection::SizeMissing => volume("the storage size is missing", SET_SIZE),
         Rejection::StorageClassTooLong => volume(
             "the name of the storage class has more than 253 characters",
             CORRECT,
         ),
-        Rejection::AccessModeMissing => access_mode("pvc has no access mode"),
-        Rejection::AccessModesMultiple => access_mode("pvc has more than one access mode"),
+        Rejection::AccessModeMissing => volume("pvc has no access mode", SET_ACCESS_MODE),
+        Rejection::AccessModesMultiple => {
+            volume("pvc has more than one access mode", SET_ACCESS_MODE)
+        }
         Rejection::AccessModeUnknown(mode) => {
-            access_mode(&format!("the access mode {} is unknown", quote(mode)))
+            let reason = format!("the access mode {} is unknown", quote(mode));
+            volume(&reason, SET_ACCESS_MODE)
         }
         Rejection::ExternallyPopulated => volume(
             "the volume has a data source of its own besides the source",

@@ -48,7 +48,7 @@ pub(crate) mod vm_preference_contradicts;
 use operator_models::forecast::Changes;
 use operator_models::hco::node::Census;
 
-use crate::change::{Prediction, Side};
+use crate::change::Side;
 use crate::cluster::Unreadable;
 use crate::configuration::Configuration;
 use crate::images::Images;
@@ -73,7 +73,7 @@ mod prelude {
     pub(super) use operator_models::hco::template::Template;
     pub(super) use operator_models::ssp::data_sources::Key;
 
-    pub(super) use crate::change::{NoForecast, Prediction, Side};
+    pub(super) use crate::change::{NoForecast, Side};
     pub(super) use crate::configuration::{Configuration, Origin};
     pub(super) use crate::fix::Fix;
     pub(super) use crate::images::Images;
@@ -90,14 +90,10 @@ mod prelude {
 pub(crate) enum Check {
     Object(for<'f> fn(&'f Configuration<'f>) -> Violations<'f>),
     Nodes(for<'f> fn(&'f Configuration<'f>, &'f Census) -> Violations<'f>),
-    /// The objects that SSP and CDI create, and the changes in the cluster.
-    Forecast(
-        for<'f> fn(
-            &'f Configuration<'f>,
-            &'f Prediction<'f>,
-            Option<&'f Changes>,
-        ) -> Violations<'f>,
-    ),
+    /// The objects that SSP and CDI create.
+    Forecast(for<'f> fn(&'f Side<'f>) -> Violations<'f>),
+    /// The same, and the changes in the cluster.
+    ForecastChanges(for<'f> fn(&'f Side<'f>, Option<&'f Changes>) -> Violations<'f>),
     /// The images that were looked up for the architectures of the nodes.
     Images(for<'f> fn(&'f Configuration<'f>, &'f Census, &'f Images) -> Violations<'f>),
     /// The object before the update, if there is one, and after it.
@@ -126,7 +122,8 @@ fn boxed<'f>(violations: impl IntoIterator<Item = Violation<'f>>) -> Violations<
 macro_rules! check {
     ($rule:ident: Object) => { check!($rule: Object(object)) };
     ($rule:ident: Nodes) => { check!($rule: Nodes(object, census)) };
-    ($rule:ident: Forecast) => { check!($rule: Forecast(object, prediction, changes)) };
+    ($rule:ident: Forecast) => { check!($rule: Forecast(side)) };
+    ($rule:ident: ForecastChanges) => { check!($rule: ForecastChanges(side, changes)) };
     ($rule:ident: Images) => { check!($rule: Images(object, census, images)) };
     ($rule:ident: Update) => { check!($rule: Update(before, after)) };
     ($rule:ident: NodesUpdate) => { check!($rule: NodesUpdate(before, after)) };
@@ -179,7 +176,7 @@ rules! {
         data_import_cron_rejected: Forecast
         schedule_never_runs: Forecast
         data_source_shared: Forecast
-        boot_source_empty: Forecast
+        boot_source_empty: ForecastChanges
         boot_source_replaced: Changes
         boot_source_removed: Changes
         default_architecture_changes: NodesUpdate

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::iter;
 use std::rc::Rc;
 
 use serde::de::{MapAccess, Visitor};
@@ -130,22 +131,15 @@ impl<'a> Json<'a> {
         }
         if let (Some(one), Some(other)) = (self.items(), other.items()) {
             return one.len() == other.len()
-                && one
-                    .iter()
-                    .zip(&other)
-                    .all(|(one, other)| one.means(*other, depth - 1));
+                && iter::zip(one, other).all(|(one, other)| one.means(other, depth - 1));
         }
         let (Some(one), Some(other)) = (self.members(), other.members()) else {
             return false;
         };
         let (one, other) = (last_of_each_key(one), last_of_each_key(other));
-        one.len() == other.len()
-            && one
-                .iter()
-                .zip(&other)
-                .all(|((key, one), (other_key, other))| {
-                    key == other_key && one.means(*other, depth - 1)
-                })
+        one.keys().eq(other.keys())
+            && iter::zip(one.values(), other.values())
+                .all(|(one, other)| one.means(*other, depth - 1))
     }
 }
 
@@ -423,22 +417,19 @@ impl<'a> Field<'a> {
         read: impl FnOnce(Json<'a>) -> Option<T>,
     ) -> Result<Option<T>, WrongType<'a>> {
         self.value.clone()?;
-        let Some(found) = self.json() else {
-            return Ok(None);
-        };
-        read(found)
-            .map(Some)
-            .ok_or_else(|| WrongType::new(self.path(), expected, found))
+        let value = self
+            .json()
+            .map(|found| read(found).ok_or_else(|| WrongType::new(self.path(), expected, found)));
+        value.transpose()
     }
 
     pub fn parse<T: Deserialize<'a>>(&self) -> Result<Option<T>, WrongType<'a>> {
         self.value.clone()?;
-        let Some(json) = self.json() else {
-            return Ok(None);
-        };
-        serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(json.0))
-            .map(Some)
-            .map_err(|error| WrongType::at(error.path(), self.path(), json))
+        let value = self.json().map(|json| {
+            serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(json.0))
+                .map_err(|error| WrongType::at(error.path(), self.path(), json))
+        });
+        value.transpose()
     }
 
     pub fn string(&self) -> Result<Option<String>, WrongType<'a>> {

@@ -13,10 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::cdi::data_import_cron::{DataImportCron, Rejection};
 use crate::cdi::data_source;
-use crate::hco::golden_image::{accepted_images, golden_images};
+use crate::hco::golden_image::{accepted_images, golden_images, invalid};
 use crate::hco::import::Import;
 use crate::hco::jsonpatch::SspPatch;
-use crate::hco::rejection::is_rejected;
 use crate::ssp::architecture::{Architecture, Unusable, architectures, check_architectures};
 use crate::ssp::data_sources::{Key, LostCron, Wanted};
 use crate::ssp::template::ssp_templates;
@@ -91,7 +90,7 @@ impl<'a> Forecast<'a> {
     /// The forecast for an object, or the component that rejects it. Whether the object contradicts itself about the import
     /// depends on the object before the update, and is not checked here.
     pub fn new(given: &Given<'a>) -> Result<Self, Rejected<'a>> {
-        if is_rejected(given.hco, given.common, given.version) {
+        if is_rejected(given) {
             return Err(Rejected::ByHco);
         }
         let images = golden_images(given.hco, given.common);
@@ -324,6 +323,23 @@ pub fn unsuffixed(name: &str) -> impl Iterator<Item = &str> {
     Architecture::ALL
         .into_iter()
         .filter_map(move |architecture| name.strip_suffix(architecture.name())?.strip_suffix('-'))
+}
+
+/// Whether HCO's webhooks reject an object, or HCO fails to reconcile it, apart from wrong types and contradictions about
+/// the import.
+///
+/// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateHyperConverged, and validateAffinity
+/// for the affinity of the workloads and of the infrastructure; controllers/handlers/golden-images/golden_images.go,
+/// getDicMapFromCr.
+fn is_rejected(given: &Given<'_>) -> bool {
+    let hco = given.hco;
+    let mut names = BTreeSet::new();
+    hco.import.unreadable_v1_only(given.version).is_some()
+        || !hco.placement.errors().is_empty()
+        || !hco.infra.errors().is_empty()
+        || hco.templates.iter().any(|template| {
+            invalid(template, hco, given.common).is_some() || !names.insert(template.name.as_str())
+        })
 }
 
 fn ssp_patch(given: &Given<'_>, templates: &[SspTemplate<'_>]) -> SspPatch {

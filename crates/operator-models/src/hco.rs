@@ -9,6 +9,5 @@ pub mod import;
 pub mod jsonpatch;
 pub mod node;
 pub mod node_info;
-pub mod rejection;
 pub mod template;
 pub mod version;

@@ -141,15 +141,12 @@ impl<'f> Fixes<'_, 'f> {
         let listed = of_nodes.iter().filter(is_listed).count();
         let mut entries = Architectures(value).entries();
         let is_supported = entries.all(|entry| supported.contains(entry));
-        Some(if is_supported && listed == of_nodes.len() {
-            ImageAgreement::Right
-        } else {
-            let by_image = [of_nodes, others].concat().join(",");
-            if is_supported && listed > 0 {
-                ImageAgreement::Partial(by_image)
-            } else {
-                ImageAgreement::Wrong(by_image)
-            }
+        let count = of_nodes.len();
+        let by_image = [of_nodes, others].concat().join(",");
+        Some(match (is_supported, listed) {
+            (true, all) if all == count => ImageAgreement::Right,
+            (true, 1..) => ImageAgreement::Partial(by_image),
+            _ => ImageAgreement::Wrong(by_image),
         })
     }
 

@@ -88,13 +88,8 @@ fn made(repairs: &[Step]) -> Option<String> {
 /// `rule-id/template=`. The equals sign is part of the sort key, so that whole words are in order.
 fn word(rule: &Rule, template: &str) -> String {
     let slash = if template.is_empty() { "" } else { "/" };
-    [
-        rule.id,
-        slash,
-        &percent_encode(template, MAX_NAME_LENGTH),
-        "=",
-    ]
-    .concat()
+    let name = percent_encode(template, MAX_NAME_LENGTH);
+    [rule.id, slash, &name, "="].concat()
 }
 
 /// The words up to the limit, then the number of omitted words.

@@ -20,11 +20,10 @@ struct EmptyBootSource<'f> {
 /// name that SSP's VM templates use points to the first architecture of the control plane, whether it has an image or
 /// not. containerized-data-importer pkg/controller/common/util.go, `ResolveDataSourceChain`: CDI follows one pointer.
 pub(crate) fn check<'f>(
-    configuration: &'f Configuration<'f>,
-    prediction: &'f Prediction<'f>,
+    side: &'f Side<'f>,
     changes: Option<&'f Changes>,
 ) -> impl Iterator<Item = Violation<'f>> {
-    prediction.iter().flat_map(move |forecast| {
+    side.forecast.iter().flat_map(move |forecast| {
         // `data-import-cron-rejected` says why nothing is imported.
         let is_rejected = |cron: &&Cron| {
             cron.rejected()
@@ -58,7 +57,7 @@ pub(crate) fn check<'f>(
                 is_chain: next.is_some_and(|source| source.points_to.is_some()),
             };
             Some(Violation::of(template.name, move || {
-                empty.describe(configuration)
+                empty.describe(&side.configuration)
             }))
         })
     })

@@ -10,12 +10,9 @@ pub(crate) static RULE: Rule =
 /// MIRRORS: containerized-data-importer `pkg/apiserver/webhooks/dataimportcron-validate.go`,
 /// `validateDataImportCronSpec`;
 /// ssp-operator `internal/controllers/ssp_controller.go`, reconcileOperands: the first error ends the reconcile.
-pub(crate) fn check<'f>(
-    configuration: &'f Configuration<'f>,
-    prediction: &'f Prediction<'f>,
-    _: Option<&'f Changes>,
-) -> impl Iterator<Item = Violation<'f>> {
-    let forecast = match prediction {
+pub(crate) fn check<'f>(side: &'f Side<'f>) -> impl Iterator<Item = Violation<'f>> {
+    let configuration = &side.configuration;
+    let forecast = match &side.forecast {
         Ok(forecast) => Some(forecast),
         Err(NoForecast::Mistyped(forecast)) => Some(&**forecast),
         Err(_) => None,

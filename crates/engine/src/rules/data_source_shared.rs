@@ -10,13 +10,9 @@ pub(crate) static RULE: Rule =
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch,
 /// getCronsByDataSource, and addDataSourceReferenceForCrons: SSP stores crons by the DataSource that they manage, so
 /// the template whose name sorts last wins. SSP drops a cron whose DataSource has the name of a pointer.
-pub(crate) fn check<'f>(
-    configuration: &'f Configuration<'f>,
-    prediction: &'f Prediction<'f>,
-    _: Option<&'f Changes>,
-) -> impl Iterator<Item = Violation<'f>> {
-    let conflicts = prediction.iter().flat_map(Forecast::conflicts);
-    conflicts.map(|conflict| violation(configuration, conflict))
+pub(crate) fn check<'f>(side: &'f Side<'f>) -> impl Iterator<Item = Violation<'f>> {
+    let conflicts = side.forecast.iter().flat_map(Forecast::conflicts);
+    conflicts.map(|conflict| violation(&side.configuration, conflict))
 }
 
 fn violation<'f>(

@@ -42,14 +42,11 @@ fn describe<'f>(
     typos: usize,
 ) -> Description<'f> {
     let version = configuration.version();
-    let (gates, field) = (
-        &configuration.hco.import.gates,
-        &configuration.hco.fields.gates,
-    );
-    let path = field.path().index(index).key("name");
+    let hco = configuration.hco;
+    let path = hco.fields.gates.path().index(index).key("name");
     let name = quote(&gate.name);
     // A name that is listed twice is invalid.
-    let is_listed = gates.iter().any(|gate| gate.name == GATE);
+    let is_listed = hco.import.gates.iter().any(|gate| gate.name == GATE);
     let is_editable = gate.has_plain_key && !is_listed;
     let patch = is_editable.then(|| PatchOperation::replace(&path, GATE));
     let fix = Fix::edits(format!("use the name {GATE}"), Vec::from_iter(patch));

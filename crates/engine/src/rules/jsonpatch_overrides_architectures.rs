@@ -17,10 +17,8 @@ const IN_CDI: [&str; 1] = ["/spec/workload"];
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
 ) -> impl Iterator<Item = Violation<'f>> {
-    let (patches, fields) = (
-        &configuration.hco.patches,
-        &configuration.hco.fields.patches,
-    );
+    let hco = configuration.hco;
+    let (patches, fields) = (&hco.patches, &hco.fields.patches);
     [
         ("SSP", &fields.ssp, &patches.ssp, &IN_SSP[..]),
         (

@@ -31,12 +31,7 @@ pub(crate) fn check<'f>(
                 workload.len(),
                 names(workload.keys())
             ),
-            // HCO before 1.16 has no import.
-            fixes: if configuration.version().number.has_import() {
-                vec![Proposal::EnableImport, place]
-            } else {
-                vec![place]
-            },
+            fixes: vec![Proposal::EnableImport, place],
         }
     };
     is_violation.then(|| Violation {

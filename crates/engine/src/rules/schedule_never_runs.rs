@@ -8,12 +8,8 @@ pub(crate) static RULE: Rule =
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, initCron; kubernetes
 /// pkg/apis/batch/validation/validation.go, validateScheduleFormat, for a time zone.
-pub(crate) fn check<'f>(
-    configuration: &'f Configuration<'f>,
-    prediction: &'f Prediction<'f>,
-    _: Option<&'f Changes>,
-) -> impl Iterator<Item = Violation<'f>> {
-    prediction.iter().flat_map(move |forecast| {
+pub(crate) fn check<'f>(side: &'f Side<'f>) -> impl Iterator<Item = Violation<'f>> {
+    side.forecast.iter().flat_map(move |forecast| {
         let useless = forecast.first_of_templates(|cron| {
             let mut reasons = cron.never_runs().iter();
             reasons.find(|reason| **reason != NeverRuns::NameTooLong)
@@ -32,7 +28,7 @@ pub(crate) fn check<'f>(
                     )
                 };
                 Description {
-                    path: configuration.path_of_index(Some(index), &["spec", "schedule"]),
+                    path: side.configuration.path_of_index(Some(index), &["spec", "schedule"]),
                     fact: format!(
                         "The image of template {} is never imported: {why}.",
                         quote(template.name)

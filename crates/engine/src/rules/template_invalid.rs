@@ -54,10 +54,7 @@ fn describe<'f>(
     };
     let mut fixes = vec![fix, Proposal::Disable(template)];
     // HCO denies an enabled template without a spec.
-    if matches!(
-        (reason, &template.source),
-        (Invalid::Enable(_), Source::NoSpec)
-    ) {
+    if matches!(reason, Invalid::Enable(_)) && matches!(template.source, Source::NoSpec) {
         fixes.remove(0);
     }
     Description { path, fact, fixes }

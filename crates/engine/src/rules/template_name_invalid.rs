@@ -35,15 +35,12 @@ const STOPS_AT_CRON: &str = "the image is not imported, and SSP stops there.";
 ///
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateDataImportCronTemplates, for a missing name; for the rest
 /// see `operator_models::cdi`.
-pub(crate) fn check<'f>(
-    configuration: &'f Configuration<'f>,
-    prediction: &'f Prediction<'f>,
-    _: Option<&'f Changes>,
-) -> Box<dyn Iterator<Item = Violation<'f>> + 'f> {
+pub(crate) fn check<'f>(side: &'f Side<'f>) -> Box<dyn Iterator<Item = Violation<'f>> + 'f> {
+    let configuration = &side.configuration;
     let violation = move |name: InvalidName<'f>| {
         Violation::of(name.template, move || name.describe(configuration))
     };
-    let is_invalid: fn(&str) -> bool = match prediction {
+    let is_invalid: fn(&str) -> bool = match &side.forecast {
         Ok(forecast) => {
             let invalid = forecast
                 .first_of_templates(|cron| Some((problem(forecast, cron)?, cron.architecture)))

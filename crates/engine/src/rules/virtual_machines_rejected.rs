@@ -31,11 +31,7 @@ pub(crate) fn check<'f>(
                     names(&rejected),
                     names(&census.control_plane)
                 ),
-                fixes: if version.has_import() {
-                    vec![Proposal::EnableImport, place]
-                } else {
-                    vec![place]
-                },
+                fixes: vec![Proposal::EnableImport, place],
             }
         })
     })

@@ -105,15 +105,8 @@ impl Requirement {
 pub(super) struct NodeValues<'n> {
     count: usize,
     present: NodeSet,
-    /// Sorted by value.
-    values: Vec<NodeValue<'n>>,
-}
-
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct NodeValue<'n> {
-    value: &'n str,
-    number: Option<i64>,
-    node: usize,
+    /// Each value, its number if it is an integer, and the position of its node; sorted by value.
+    values: Vec<(&'n str, Option<i64>, usize)>,
 }
 
 impl<'n> NodeValues<'n> {
@@ -124,11 +117,7 @@ impl<'n> NodeValues<'n> {
             .into_iter()
             .map(|(value, node)| {
                 present.insert(node);
-                NodeValue {
-                    value,
-                    number: value.parse().ok(),
-                    node,
-                }
+                (value, value.parse().ok(), node)
             })
             .collect();
         values.sort();
@@ -144,12 +133,12 @@ impl<'n> NodeValues<'n> {
         for listed in listed {
             let start = self
                 .values
-                .partition_point(|value| value.value < listed.as_str());
+                .partition_point(|(value, ..)| *value < listed.as_str());
             self.values
                 .iter()
                 .skip(start)
-                .take_while(|value| value.value == listed)
-                .for_each(|value| nodes.insert(value.node));
+                .take_while(|(value, ..)| value == listed)
+                .for_each(|(.., node)| nodes.insert(*node));
         }
         nodes
     }
@@ -163,9 +152,9 @@ impl Test {
     pub(super) fn met_by(&self, nodes: &NodeValues<'_>) -> NodeSet {
         let numbers = |is_met: &dyn Fn(i64) -> bool| {
             let mut met = NodeSet::none(nodes.count);
-            for value in &nodes.values {
-                if value.number.is_some_and(is_met) {
-                    met.insert(value.node);
+            for (_, number, node) in &nodes.values {
+                if number.is_some_and(is_met) {
+                    met.insert(*node);
                 }
             }
             met

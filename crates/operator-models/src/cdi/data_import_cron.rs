@@ -149,18 +149,16 @@ pub fn examine_spec<'a>(spec: &Spec<'a>) -> Result<SpecVerdict, WrongType<'a>> {
 fn unsettable_field<'a>(volume: &Object<'a>) -> Result<Option<&'static str>, WrongType<'a>> {
     let has_content_type = !volume.text("contentType")?.is_empty();
     let checkpoints = volume.field("checkpoints").list(|_, _| Ok(()))?;
+    let has_checkpoints = checkpoints.is_some_and(|list| !list.is_empty());
     let is_final = volume.field("finalCheckpoint").boolean()? == Some(true);
+    let has_source = volume.field("sourceRef").is_present();
     let fields = [
-        (volume.field("sourceRef").is_present(), "sourceRef"),
-        (has_content_type, "contentType"),
-        (
-            checkpoints.is_some_and(|list| !list.is_empty()),
-            "checkpoints",
-        ),
-        (is_final, "finalCheckpoint"),
+        has_source.then_some("sourceRef"),
+        has_content_type.then_some("contentType"),
+        has_checkpoints.then_some("checkpoints"),
+        is_final.then_some("finalCheckpoint"),
     ];
-    let set = fields.into_iter().find(|(is_set, _)| *is_set);
-    Ok(set.map(|(_, field)| field))
+    Ok(fields.into_iter().flatten().next())
 }
 
 fn examine_rest(spec: &Spec<'_>, schedule: Schedule) -> Option<Rejection> {
@@ -224,24 +222,17 @@ pub fn examine_names(
             _ => Some(Rejection::ManagedDataSourceTooLong),
         });
     let is_empty = spec.schedule == Schedule::Empty;
-    let is_long = cron.name.len() > POLLED_NAME_MAX;
+    let has_zone = spec.needs_cron_job && spec.schedule == Schedule::WithTimeZone;
+    let is_long = spec.needs_cron_job && !is_empty && cron.name.len() > POLLED_NAME_MAX;
     let reasons = [
-        (is_empty, NeverRuns::ScheduleEmpty),
-        (
-            spec.needs_cron_job && spec.schedule == Schedule::WithTimeZone,
-            NeverRuns::TimeZone,
-        ),
-        (
-            spec.needs_cron_job && !is_empty && is_long,
-            NeverRuns::NameTooLong,
-        ),
+        is_empty.then_some(NeverRuns::ScheduleEmpty),
+        has_zone.then_some(NeverRuns::TimeZone),
+        is_long.then_some(NeverRuns::NameTooLong),
     ];
-    let apply = reasons
-        .into_iter()
-        .filter(|(applies, _)| *applies && rejected.is_none());
+    let never_runs = reasons.into_iter().flatten();
     Verdict {
         needs_cron_job: spec.needs_cron_job,
-        never_runs: apply.map(|(_, reason)| reason).collect(),
+        never_runs: never_runs.filter(|_| rejected.is_none()).collect(),
         rejected,
     }
 }

@@ -115,7 +115,7 @@ pub fn changes<'a>(before: &State<'a>, after: &'a Forecast<'a>) -> Changes {
         data_sources: source_changes(before, &state),
         empty_meanwhile: empty_meanwhile.cloned().collect(),
         kept_disks,
-        lost_image: lost(&filled_before, &filled_after),
+        lost_image: (&filled_before - &filled_after).into_iter().collect(),
         disks: DiskChanges {
             deleted: only_in(&before.disks, &state.disks),
             imported: log.imported,
@@ -128,11 +128,7 @@ pub fn changes<'a>(before: &State<'a>, after: &'a Forecast<'a>) -> Changes {
 pub fn lost_image<'a>(mut state: State<'a>, after: &'a Forecast<'a>) -> Vec<Key> {
     let filled = state.filled();
     state.reconcile(after);
-    lost(&filled, &state.filled())
-}
-
-fn lost(filled_before: &BTreeSet<Key>, filled_after: &BTreeSet<Key>) -> Vec<Key> {
-    filled_before.difference(filled_after).cloned().collect()
+    (&filled - &state.filled()).into_iter().collect()
 }
 
 fn source_changes(before: &State<'_>, after: &State<'_>) -> DataSourceChanges {

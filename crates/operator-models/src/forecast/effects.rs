@@ -1,9 +1,10 @@
-//! What templates do not get: where the import of each stops, and which of them want the same object.
+//! Where the imports of templates stop, and the templates that want the same object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cdi::data_source::Rejection;
 use crate::forecast::{CreatedBy, Cron, Forecast, SspTemplate};
+use crate::ssp::data_sources::LostCron;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stop {
@@ -37,20 +38,23 @@ impl Forecast<'_> {
     /// DataImportCron.
     pub fn conflicts(&self) -> impl Iterator<Item = Conflict<'_>> {
         // The templates with pointers, by the name of the pointer.
-        let templates = self.templates.iter().enumerate();
-        let pointers: BTreeMap<&str, usize> = templates
-            .filter(|(_, template)| template.architectures.is_some())
-            .map(|(index, template)| (template.spec.managed_data_source.as_str(), index))
+        let templates = self.templates.iter();
+        let pointers: BTreeMap<&str, &SspTemplate<'_>> = templates
+            .filter(|template| template.architectures.is_some())
+            .map(|template| (template.spec.managed_data_source.as_str(), template))
             .collect();
-        let mut seen = BTreeSet::new();
-        let first_of_templates = self
+        let by_template = self
             .lost
-            .iter()
-            .filter(move |lost| seen.insert(lost.cron.template));
-        let sources = first_of_templates.map(move |lost| {
-            let name = &*lost.cron.source.name;
-            let winner = lost.to.or_else(|| pointers.get(name).copied());
-            (lost.cron.template, winner, Shared::DataSource(name))
+            .chunk_by(|one, other| one.cron.template == other.cron.template);
+        let sources = by_template.filter_map(move |lost| {
+            let LostCron { cron, to } = lost.first()?;
+            let name = &*cron.source.name;
+            let replacing = to.and_then(|index| self.templates.get(index));
+            Some(Conflict {
+                loser: self.templates.get(cron.template)?,
+                winner: replacing.or_else(|| pointers.get(name).copied()),
+                shared: Shared::DataSource(name),
+            })
         });
         let mut first = BTreeMap::new();
         let same_name = self
@@ -58,20 +62,15 @@ impl Forecast<'_> {
             .iter()
             .filter(|cron| self.same_name.contains(&cron.key));
         let crons = same_name.filter_map(move |cron| {
-            let winner = *first.entry(&cron.key).or_insert(cron.template);
-            let shared = Shared::DataImportCron(&cron.key.name);
-            (winner != cron.template).then_some((cron.template, Some(winner), shared))
-        });
-        let template = |index: usize| self.templates.get(index);
-        sources
-            .chain(crons)
-            .filter_map(move |(loser, winner, shared)| {
-                Some(Conflict {
-                    loser: template(loser)?,
-                    winner: winner.and_then(template),
-                    shared,
-                })
+            let loser = self.templates.get(cron.template)?;
+            let winner = *first.entry(&cron.key).or_insert(loser);
+            (winner.name != loser.name).then_some(Conflict {
+                loser,
+                winner: Some(winner),
+                shared: Shared::DataImportCron(&cron.key.name),
             })
+        });
+        sources.chain(crons)
     }
 
     /// The templates and names of the crons that import no image, although the annotation lists their architecture.
@@ -85,26 +84,20 @@ impl Forecast<'_> {
 
     /// Where the imports of templates stop, by name. A displaced template also counts as if it were alone.
     pub fn stops(&self) -> BTreeMap<&str, BTreeSet<Stop>> {
-        let of_cron = |cron: &Cron, is_shared: bool| {
-            let stops = [
-                cron.rejected().map(|_| Stop::DataImportCron),
-                cron.never_runs().first().map(|_| Stop::CronJob),
-                is_shared.then_some(Stop::OtherTemplate),
-            ];
-            (cron.template, stops)
-        };
-        let of_crons = self
-            .crons
-            .iter()
-            .map(|cron| of_cron(cron, self.same_name.contains(&cron.key)));
-        let of_lost = self.lost.iter().map(|lost| of_cron(&lost.cron, true));
-        let of_sources = self.crons.iter().map(|cron| {
-            let rejected = self.rejected_source(cron).map(|_| Stop::DataSource);
-            (cron.template, [rejected, None, None])
+        let wanted = self.crons.iter().map(|cron| {
+            let is_shared = self.same_name.contains(&cron.key);
+            (cron, is_shared, self.rejected_source(cron))
         });
+        let lost = self.lost.iter().map(|lost| (&lost.cron, true, None));
         let mut stops: BTreeMap<&str, BTreeSet<Stop>> = BTreeMap::new();
-        for (index, found) in of_crons.chain(of_lost).chain(of_sources) {
-            if let Some(template) = self.templates.get(index) {
+        for (cron, is_shared, rejected_source) in wanted.chain(lost) {
+            if let Some(template) = self.templates.get(cron.template) {
+                let found = [
+                    rejected_source.map(|_| Stop::DataSource),
+                    cron.rejected().map(|_| Stop::DataImportCron),
+                    cron.never_runs().first().map(|_| Stop::CronJob),
+                    is_shared.then_some(Stop::OtherTemplate),
+                ];
                 let known = stops.entry(template.name).or_default();
                 known.extend(found.into_iter().flatten());
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kube_objects::json::{Field, Object, WrongType};
+use strum::EnumString;
 
 use crate::cdi::data_import_cron::Spec;
 use crate::ssp::data_sources::Key;
@@ -19,12 +20,12 @@ const SSP: &str = "SSP.ssp.kubevirt.io";
 #[derive(Debug, Default)]
 pub struct Objects<'a>(BTreeMap<Kind, Vec<Real<'a>>>);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, EnumString)]
 pub(super) enum Kind {
-    Cron,
-    Source,
-    Claim,
-    Snapshot,
+    DataImportCron,
+    DataSource,
+    PersistentVolumeClaim,
+    VolumeSnapshot,
 }
 
 #[derive(Debug)]
@@ -80,7 +81,7 @@ impl<'a> Objects<'a> {
             let kind = own.as_deref().unwrap_or(kind);
             match kind.strip_suffix("List") {
                 Some(kind) => {
-                    if let Some(kind) = Kind::parse(kind) {
+                    if let Ok(kind) = kind.parse() {
                         self.0.entry(kind).or_default();
                     }
                     self.list(&object.field("items"), kind)
@@ -92,24 +93,24 @@ impl<'a> Objects<'a> {
     }
 
     fn add(&mut self, kind: &str, object: &Object<'a>) -> Result<(), WrongType<'a>> {
-        let Some(kind) = Kind::parse(kind) else {
+        let Ok(kind) = kind.parse() else {
             return Ok(());
         };
         let metadata = object.object("metadata");
         let key = Key::new(metadata.text("namespace")?, metadata.text("name")?);
         let source = object.object("spec").object("source");
         let (points_to, disk) = match kind {
-            Kind::Cron => {
+            Kind::DataImportCron => {
                 let last = object.object("status").object("lastImportedPVC");
                 (None, last.string("name")?)
             }
-            Kind::Source => {
+            Kind::DataSource => {
                 let claim = source.object("pvc").string("name")?;
                 let snapshot = source.object("snapshot").string("name")?;
                 let target = source.object("dataSource").string("name")?;
                 (target, claim.or(snapshot))
             }
-            Kind::Claim | Kind::Snapshot => (None, None),
+            Kind::PersistentVolumeClaim | Kind::VolumeSnapshot => (None, None),
         };
         let labels = metadata.object("labels");
         self.0.entry(kind).or_default().push(Real {
@@ -126,22 +127,10 @@ impl<'a> Objects<'a> {
                 is_cleaned_up: labels.entry(CLEAN_UP)?.as_deref() == Some("true"),
             },
             spec: match kind {
-                Kind::Cron => Some(Spec::read(&object.object("spec"))?),
-                Kind::Source | Kind::Claim | Kind::Snapshot => None,
+                Kind::DataImportCron => Some(Spec::read(&object.object("spec"))?),
+                Kind::DataSource | Kind::PersistentVolumeClaim | Kind::VolumeSnapshot => None,
             },
         });
         Ok(())
-    }
-}
-
-impl Kind {
-    fn parse(kind: &str) -> Option<Self> {
-        match kind {
-            "DataImportCron" => Some(Self::Cron),
-            "DataSource" => Some(Self::Source),
-            "PersistentVolumeClaim" => Some(Self::Claim),
-            "VolumeSnapshot" => Some(Self::Snapshot),
-            _ => None,
-        }
     }
 }

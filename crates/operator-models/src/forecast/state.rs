@@ -88,7 +88,7 @@ impl<'a> State<'a> {
     #[must_use]
     pub fn with(mut self, objects: &'a Objects<'a>) -> Self {
         let mut names: BTreeMap<Key, Disk> = BTreeMap::new();
-        if let Some(crons) = objects.of_kind(Kind::Cron) {
+        if let Some(crons) = objects.of_kind(Kind::DataImportCron) {
             self.crons.clear();
             for real in crons {
                 let Some(cron) = CronState::real(real) else {
@@ -100,7 +100,8 @@ impl<'a> State<'a> {
                 self.crons.insert(real.key.clone(), cron);
             }
         }
-        let kinds = [Kind::Claim, Kind::Snapshot].map(|kind| objects.of_kind(kind));
+        let kinds =
+            [Kind::PersistentVolumeClaim, Kind::VolumeSnapshot].map(|kind| objects.of_kind(kind));
         let are_disks_known = kinds.iter().all(Option::is_some);
         if kinds.iter().any(Option::is_some) {
             self.disks.clear();
@@ -111,7 +112,7 @@ impl<'a> State<'a> {
                 data_source: key.clone(),
                 origin: Arc::default(),
             });
-            if real.kind == Kind::Claim && real.labels.cron.is_none() {
+            if real.kind == Kind::PersistentVolumeClaim && real.labels.cron.is_none() {
                 self.uploaded.insert(key.clone(), disk.clone());
             }
             names.insert(key.clone(), disk.clone());
@@ -119,7 +120,7 @@ impl<'a> State<'a> {
             let last_use = 0;
             self.disks.insert(disk, DiskState { labels, last_use });
         }
-        if let Some(sources) = objects.of_kind(Kind::Source) {
+        if let Some(sources) = objects.of_kind(Kind::DataSource) {
             self.sources.clear();
             for real in sources {
                 let disk = real.disk.as_deref().filter(|_| real.points_to.is_none());

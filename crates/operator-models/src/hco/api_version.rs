@@ -1,7 +1,7 @@
 //! The versions of the HyperConverged API.
 
 use kube_objects::request::GroupVersionKind;
-use strum::IntoStaticStr;
+use strum::{EnumString, IntoStaticStr};
 
 const GROUP: &str = "hco.kubevirt.io";
 const KIND: &str = "HyperConverged";
@@ -10,7 +10,7 @@ pub fn is_hyperconverged(kind: &GroupVersionKind) -> bool {
     kind.group == GROUP && kind.kind == KIND
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "lowercase", const_into_str)]
 pub enum ApiVersion {
     V1beta1,
@@ -22,20 +22,12 @@ impl ApiVersion {
     /// The version of an object, from its `apiVersion` and the request's kind. Offline, one of them may be missing.
     pub fn from_kind(api_version: Option<&str>, kind: &str) -> Option<Self> {
         let Some(api_version) = api_version else {
-            return Self::parse(kind);
+            return kind.parse().ok();
         };
         if !kind.is_empty() {
-            Self::parse(kind)?;
+            kind.parse::<Self>().ok()?;
         }
         let version = api_version.strip_prefix(GROUP)?.strip_prefix('/')?;
-        Self::parse(version)
-    }
-
-    fn parse(version: &str) -> Option<Self> {
-        match version {
-            "v1beta1" => Some(Self::V1beta1),
-            "v1" => Some(Self::V1),
-            _ => None,
-        }
+        version.parse().ok()
     }
 }

@@ -66,14 +66,8 @@ impl MachineTypes {
 ///
 /// DIVERGES: a pattern with anything but one `*` at its end matches everything.
 fn matches(pattern: &str, machine_type: &str) -> bool {
-    let (prefix, has_star) = match pattern.strip_suffix('*') {
-        Some(prefix) => (prefix, true),
-        None => (pattern, false),
-    };
-    prefix.contains(['*', '?', '[', '\\'])
-        || if has_star {
-            machine_type.starts_with(prefix)
-        } else {
-            machine_type == prefix
-        }
+    let prefix = pattern.strip_suffix('*');
+    prefix.unwrap_or(pattern).contains(['*', '?', '[', '\\'])
+        || pattern == machine_type
+        || prefix.is_some_and(|prefix| machine_type.starts_with(prefix))
 }

@@ -289,8 +289,7 @@ impl VirtualMachine {
         }
         let labelled = self.data_sources.iter().enumerate();
         for (index, reference) in labelled.filter(|_| kubevirt.reads_labels()) {
-            let label = reference.label(|namespace, name| lookup.data_source(namespace, name));
-            if let Some(architecture) = label {
+            if let Some(architecture) = reference.label(lookup) {
                 return (architecture, Reason::DataSource(index));
             }
         }
@@ -469,15 +468,12 @@ impl SourceRef {
     /// it.
     ///
     /// MIRRORS: kubevirt pkg/defaults/defaults.go, `setDefaultArchitectureFromDataSource`.
-    pub fn label(
-        &self,
-        mut data_source: impl FnMut(&str, &str) -> Option<BootSource>,
-    ) -> Option<String> {
-        let found = data_source(&self.namespace, &self.name)?;
+    pub fn label(&self, lookup: &mut dyn Lookup) -> Option<String> {
+        let found = lookup.data_source(&self.namespace, &self.name)?;
         let found = match found.points_to {
             // The API server rejects a request without a namespace.
             Some((namespace, _)) if namespace.is_empty() => None,
-            Some((namespace, name)) => data_source(&namespace, &name),
+            Some((namespace, name)) => lookup.data_source(&namespace, &name),
             None => Some(found),
         };
         found?.architecture_label.filter(|label| is_known(label))

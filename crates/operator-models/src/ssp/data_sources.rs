@@ -182,7 +182,7 @@ impl Wanted {
                 "" => Arc::clone(golden_namespace),
                 namespace => namespace.into(),
             };
-            for (source, name, architecture) in names(template, architectures, is_multi_arch) {
+            for ([source, name], architecture) in names(template, architectures, is_multi_arch) {
                 let source = Key::new(Arc::clone(&namespace), source);
                 let key = source.beside(name);
                 let of_cdi = template.cdi_cron(&key, &source, architecture);
@@ -259,10 +259,8 @@ impl Wanted {
             let name = template.spec.managed_data_source.as_str();
             let key = golden.beside(name);
             if let Entry::Vacant(vacant) = self.data_sources.entry(key.clone()) {
-                vacant.insert(DataSource::pointer(
-                    CreatedBy::Pointer,
-                    default.suffixed(name),
-                ));
+                let target = default.suffixed(name);
+                vacant.insert(DataSource::pointer(CreatedBy::Pointer, target));
                 self.pointers.push(key);
             }
         }
@@ -287,7 +285,7 @@ fn names(
     template: &SspTemplate<'_>,
     architectures: &[Architecture],
     is_multi_arch: bool,
-) -> Vec<(String, String, Option<Architecture>)> {
+) -> Vec<([String; 2], Option<Architecture>)> {
     let managed = template.spec.managed_data_source.as_str();
     if let Some(annotated) = &template.architectures
         && is_multi_arch
@@ -296,11 +294,8 @@ fn names(
             .into_iter()
             .filter(|known| annotated.contains(known) && architectures.contains(known))
             .map(|known| {
-                (
-                    known.suffixed(managed),
-                    known.suffixed(template.name),
-                    Some(known),
-                )
+                let names = [managed, template.name].map(|name| known.suffixed(name));
+                (names, Some(known))
             })
             .collect();
     }
@@ -308,7 +303,7 @@ fn names(
         .filter(|_| is_multi_arch)
         .and_then(|of_source| first_common(architectures, of_source))
         .map_or_else(|| managed.to_owned(), |default| default.suffixed(managed));
-    vec![(source, template.name.to_owned(), None)]
+    vec![([source, template.name.to_owned()], None)]
 }
 
 /// The first architecture of the cluster that is in `among`.

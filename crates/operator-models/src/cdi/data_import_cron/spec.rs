@@ -75,30 +75,15 @@ impl<'a> Spec<'a> {
     /// DIVERGES: Go ignores unknown fields, and distinguishes an empty pointer from a missing one. The metadata of the
     /// template do not count, because CDI's schema removes them.
     pub(super) fn differences(&self, other: &Self) -> Vec<String> {
-        let is_changed = [
-            ("schedule", self.schedule != other.schedule),
-            (
-                "retentionPolicy",
-                self.retention_policy != other.retention_policy,
-            ),
-            (
-                "importsToKeep",
-                self.imports_to_keep != other.imports_to_keep,
-            ),
-            (
-                "garbageCollect",
-                self.garbage_collect != other.garbage_collect,
-            ),
-            (
-                "serviceAccountName",
-                self.service_account_name != other.service_account_name,
-            ),
+        let changed = [
+            (self.schedule != other.schedule).then_some("schedule"),
+            (self.retention_policy != other.retention_policy).then_some("retentionPolicy"),
+            (self.imports_to_keep != other.imports_to_keep).then_some("importsToKeep"),
+            (self.garbage_collect != other.garbage_collect).then_some("garbageCollect"),
+            (self.service_account_name != other.service_account_name)
+                .then_some("serviceAccountName"),
         ];
-        let mut found = is_changed
-            .into_iter()
-            .filter(|(_, is_changed)| *is_changed)
-            .map(|(field, _)| field.to_owned())
-            .collect();
+        let mut found = changed.into_iter().flatten().map(str::to_owned).collect();
         let spec = |template: &Field<'a>| template.object().field("spec");
         let (one, other) = (&spec(&self.template), &spec(&other.template));
         add_differences("template.spec".to_owned(), one, other, &mut found);
