@@ -193,8 +193,9 @@ impl<'q> Fixed<'q> {
         args: &args::Fix,
     ) -> Result<Self, Failure> {
         let fixed = Self::with(question, check, args, &|_| true)?;
-        let error = files::edit_error(question, &fixed.value).filter(|_| args.output.is_none());
-        let Some(error) = error else {
+        let is_edited = args.output.is_none() && !fixed.fixes.is_empty();
+        let error = is_edited.then(|| files::edit_error(question, &fixed.value));
+        let Some(error) = error.flatten() else {
             return Ok(fixed);
         };
         let can_edit = |value: &Value| files::edit_error(question, value).is_none();

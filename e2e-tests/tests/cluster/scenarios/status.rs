@@ -5,7 +5,7 @@ use e2e_tests::module::ROOT;
 use e2e_tests::unfolded;
 use serde_json::{Value, json};
 
-use super::boot_sources::{BootSources, GOLDEN, template};
+use super::boot_sources::{BootSources, template};
 use crate::waiting::until;
 use crate::world::World;
 
