@@ -403,7 +403,7 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
     if to_choose > 0 {
         let is_chosen = args.enable_import || args.place_on.is_some();
         let what = if is_chosen {
-            "not changed, because of the error"
+            "not fixed: see the error"
         } else {
             "for you to decide: run again with --enable-import, or with --place-on ARCH"
         };

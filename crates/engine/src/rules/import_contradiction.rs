@@ -27,7 +27,7 @@ pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violatio
         } else {
             (
                 format!(
-                    "The update removes the field {field}, which counts as off, and changes the deprecated feature gate {GATE}, which contradicts it"
+                    "The update removes the field {field}, which then counts as off, but the deprecated feature gate {GATE} is on"
                 ),
                 Proposal::edits(
                     "set the field to the value of the feature gate",

@@ -133,16 +133,16 @@ impl<'c> BootSources<'c> {
             .into_iter()
             .map(|key| {
                 let cron = managing.get(&key).copied();
-                let name = cron.map(Cron::key);
-                let name = name.as_ref();
                 let source = BootSource {
                     before: before.remove(&key),
                     expected: sources.get(&key).copied(),
                     cron,
                     spec: cron.and_then(|cron| specs.get(cron.template.raw()).copied()),
-                    cron_before: name.and_then(|name| crons_before.get(name).cloned()),
-                    has_new_cron: name.is_some_and(|name| cron_changes.created.contains(name)),
-                    recreated: name.and_then(|name| cron_changes.recreated.get(name).cloned()),
+                    cron_before: cron.and_then(|cron| crons_before.get(&cron.key()).cloned()),
+                    has_new_cron: cron
+                        .is_some_and(|cron| cron_changes.created.contains(&cron.key())),
+                    recreated: cron
+                        .and_then(|cron| cron_changes.recreated.get(&cron.key()).cloned()),
                     key: key.clone(),
                 };
                 (key, source)
