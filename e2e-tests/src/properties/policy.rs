@@ -314,7 +314,10 @@ fn architectures(manifest: &[u8], config: &[u8]) -> Option<Option<BTreeSet<Strin
         Value::Null => {
             let config = unique(config)?;
             let labels = ["containers.bootc", "ostree.bootable"];
-            if !is_object(&config) || !has_texts(&config["config"]["Labels"], &labels) {
+            let settings = &config["config"]["config"];
+            if ![&config, settings].into_iter().all(is_object)
+                || !has_texts(&settings["Labels"], &labels)
+            {
                 return Some(None);
             }
             match (&config["config"], &config["config"]["architecture"]) {
