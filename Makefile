@@ -41,8 +41,10 @@ run: setup ## Check the example against a mixed cluster: it is denied, with the 
 	$(CARGO) build --locked -p hco-preflight
 	$(TARGET)/debug/hco-preflight check -f deploy/examples/hyperconverged.yaml --nodes deploy/examples/mixed-nodes.yaml; test $$? -eq 1
 
-# Tests always run in the whole workspace. Another selection of packages has other features, and compiles everything again.
+# Tests always run in the whole workspace, and they build the programs, too. Another selection of packages has other features,
+# and compiles more than a hundred crates again.
 TEST := $(CARGO) test --locked --workspace
+PROGRAMS := $(TEST) --quiet --no-run --test suite
 test: setup ## Run the tests that need no other program
 	$(TEST) --no-fail-fast
 
@@ -75,7 +77,7 @@ $(TOOLS)/stamp: e2e-tests/tools/go.mod e2e-tests/tools/go.sum
 	touch $@
 
 e2e-cluster: setup $(TOOLS)/stamp ## Run scenarios on a real API server (needs Go and docker-registry; WEBHOOK=policy-server, SCENARIOS="1 2")
-	$(CARGO) build --locked -p hco-preflight
+	$(PROGRAMS)
 	ln -sf $(abspath $(TARGET)/debug/hco-preflight) $(TOOLS)/kubectl-hco_preflight
 	CLUSTER_TOOLS=$(TOOLS) $(TEST) --test cluster -- $(SCENARIOS)
 
@@ -92,7 +94,8 @@ playground: policy.wasm $(NPM) ## Build the page that runs the policy in a brows
 
 playground-test: handbook ## Test the page and the handbook (needs Node.js, mdbook, and Chromium)
 	cd playground && npm run --silent check
-	$(CARGO) run --quiet --locked -p e2e-tests --bin answers > $(TARGET)/playground-answers.jsonl
+	$(PROGRAMS)
+	$(TARGET)/debug/answers > $(TARGET)/playground-answers.jsonl
 	cd playground && TARGET=$(abspath $(TARGET)) POLICY_WASM=$(abspath policy.wasm) npm run --silent test
 
 handbook: playground ## Build the handbook with the playground in it, target/handbook (needs Node.js and mdbook)
@@ -103,10 +106,11 @@ handbook: playground ## Build the handbook with the playground in it, target/han
 fmt: ## Check the format
 	$(CARGO) fmt --all --check
 
+# There are no examples, but with the flag, rustdoc uses the crates that clippy has checked.
 lint: setup fmt ## Run rustfmt, clippy, and rustdoc; warnings are errors
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	$(CARGO) clippy --locked -p e2e-tests --test '*' -- -D warnings
-	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --document-private-items
+	$(CARGO) clippy --locked --workspace --test '*' -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --lib --bins --examples --no-deps --document-private-items
 
 deny: ## Check the licences and sources of the dependencies (needs cargo-deny; DENY=advisories)
 	$(CARGO) deny --locked check $(or $(DENY),licenses bans sources)
