@@ -25,11 +25,9 @@ pub(crate) struct Side<'a> {
     pub(crate) configuration: Configuration<'a>,
     /// The nodes for the object's placement; `None` if they are unknown.
     pub(crate) census: Option<&'a Census>,
-    pub(crate) forecast: Prediction<'a>,
+    /// The objects that SSP and CDI will create, or why there are none.
+    pub(crate) forecast: Result<Forecast<'a>, NoForecast<'a>>,
 }
-
-/// The objects that SSP and CDI will create, or why there are none.
-pub(crate) type Prediction<'a> = Result<Forecast<'a>, NoForecast<'a>>;
 
 #[derive(Debug)]
 pub(crate) enum NoForecast<'a> {

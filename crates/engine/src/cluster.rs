@@ -99,13 +99,8 @@ pub struct Permission<'p> {
     pub namespace: Option<&'p str>,
 }
 
-/// All calls that the policy can make to its host.
-pub trait Host: Cluster + Registry {}
-
-impl<T: Cluster + Registry> Host for T {}
-
-/// The calls about the cluster. Errors are the host's, unchanged.
-pub trait Cluster {
+/// All calls that the policy can make to its host. Errors are the host's, unchanged.
+pub trait Cluster: Registry {
     /// Whether a service account has a permission: the status of a `SubjectAccessReview` as JSON; `None` if the host
     /// returns no answer.
     fn can_i(&self, _: &ServiceAccount, _: &Permission<'_>) -> Option<Vec<u8>> {

@@ -94,9 +94,9 @@ impl<'r, 'f> Fixes<'r, 'f> {
             && self.change.after.census.is_none_or(knows_all);
         (is_off && is_possible && !self.detections.is_empty()).then(|| {
             let corrections = self.corrections();
-            let patch = self.import_edits(corrections.as_ref());
+            let patch = self.import_edits(corrections.as_deref());
             let consequences = self.consequences(&patch);
-            self.enable_import(corrections.as_ref(), patch, consequences)
+            self.enable_import(corrections.as_deref(), patch, consequences)
         })
     }
 

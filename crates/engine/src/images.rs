@@ -19,8 +19,6 @@ pub(crate) enum Images {
     LookedUp(Lookups),
 }
 
-type Answer = Result<Contents, Unknown>;
-
 /// The maximum number of look-ups for one request. The host makes them one after the other while the API server waits.
 const LIMIT: usize = 20;
 
@@ -28,7 +26,7 @@ const LIMIT: usize = 20;
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
     /// The answers by the name of the template and the URL. Thousands of templates can have the same image.
-    answers: BTreeMap<(String, String), Rc<Answer>>,
+    answers: BTreeMap<(String, String), Rc<Result<Contents, Unknown>>>,
     excess: usize,
     unlisted_hosts: BTreeSet<String>,
     /// Templates whose source is not a registry.

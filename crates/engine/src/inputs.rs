@@ -15,7 +15,7 @@ use operator_models::hco::node::Census;
 use operator_models::hco::node_info::NodeInfo;
 
 use crate::change::{Change, Side, find_changes};
-use crate::cluster::{Host, Unreadable};
+use crate::cluster::{Cluster, Unreadable};
 use crate::configuration::{Configuration, Origin};
 use crate::images::{self, Images, Lookups};
 use crate::needs::node_level;
@@ -41,7 +41,7 @@ impl<'a> Inputs<'a> {
         request: &'a HyperConvergedRequest<'a>,
         before: Option<&'a Configuration<'a>>,
         after: &'a Configuration<'a>,
-        host: &dyn Host,
+        host: &dyn Cluster,
     ) -> Self {
         let (settings, comparison) = (&request.settings, request.comparison);
         let counts = request.detail == Detail::Everything;

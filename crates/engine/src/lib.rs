@@ -55,7 +55,7 @@ mod words;
 
 pub use architecture::{KNOWN as KNOWN_ARCHITECTURES, is_architecture};
 pub use change::Comparison;
-pub use cluster::{Cluster, Host, Permission, Resource, ServiceAccount};
+pub use cluster::{Cluster, Permission, Resource, ServiceAccount};
 pub use evaluate::Outcome;
 pub use finding::Finding;
 pub use fix::Fix;

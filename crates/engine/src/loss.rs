@@ -33,19 +33,18 @@ pub(crate) struct Losses {
     templates: BTreeMap<String, Loss>,
 }
 
-/// How an object's templates are imported, and where their imports stop.
-struct Effects<'a> {
-    imports: BTreeMap<&'a str, Imports<'a>>,
-    stops: BTreeMap<&'a str, BTreeSet<Stop>>,
-}
-
 impl Losses {
     /// Compares two sides. `accepted` are the same sides as if HCO and SSP rejected nothing.
     pub(crate) fn new(before: &Side<'_>, after: &Side<'_>, accepted: [&Side<'_>; 2]) -> Self {
-        let [had, has] = accepted.map(Effects::new);
-        let lost = has.imports.keys().filter_map(|name| {
-            let loss = template_loss(name, &had, &has, after)?;
-            Some(((*name).to_owned(), loss))
+        let [had, has] = accepted.map(imports);
+        let [stopped, stops] = accepted.map(stops);
+        let lost = has.iter().filter_map(|(name, now)| {
+            let loss = lost_import(had.get(name)?, now, after).or_else(|| {
+                let known = stopped.get(name).cloned().unwrap_or_default();
+                let stop = stops.get(name)?.difference(&known).next()?;
+                Some(Loss::Stop(*stop))
+            });
+            Some(((*name).to_owned(), loss?))
         });
         Self {
             object: (!before.is_rejected() && after.is_rejected()).then_some(Loss::Acceptance),
@@ -81,13 +80,8 @@ impl Loss {
     }
 }
 
-/// The loss of a template that the object after the update still has.
-fn template_loss(
-    name: &str,
-    had: &Effects<'_>,
-    has: &Effects<'_>,
-    after: &Side<'_>,
-) -> Option<Loss> {
+/// The import that a template had, and no longer has.
+fn lost_import(had: &Imports<'_>, has: &Imports<'_>, after: &Side<'_>) -> Option<Loss> {
     let workload = after.census.map(|census| &census.workload);
     let lost = |before: &BTreeSet<&str>, now: &BTreeSet<&str>| -> Vec<String> {
         let left = before
@@ -97,7 +91,7 @@ fn template_loss(
         lost.map(|name| (*name).to_owned()).collect()
     };
     let none = BTreeSet::new();
-    let loss = match (had.imports.get(name)?, has.imports.get(name)?) {
+    match (had, has) {
         (Imports::Nothing, _) | (Imports::Once, Imports::Once | Imports::For(_)) => None,
         (Imports::Once, Imports::Nothing) => Some(Loss::Image),
         (Imports::For(before), Imports::Once) => Some(lost(before, &none))
@@ -110,29 +104,26 @@ fn template_loss(
         (Imports::For(before), Imports::For(now)) => Some(lost(before, now))
             .filter(|lost| !lost.is_empty())
             .map(Loss::Architectures),
-    };
-    loss.or_else(|| {
-        let stopped = had.stops.get(name).cloned().unwrap_or_default();
-        let stop = has.stops.get(name)?.difference(&stopped).next()?;
-        Some(Loss::Stop(*stop))
-    })
+    }
 }
 
-impl<'a> Effects<'a> {
-    fn new(side: &'a Side<'a>) -> Self {
-        let configuration = &side.configuration;
-        let mut imports: BTreeMap<&str, Imports<'_>> = BTreeMap::new();
-        for image in accepted_images(configuration.hco, &configuration.installation.common) {
-            let known = imports.remove(image.name).unwrap_or(Imports::Nothing);
-            imports.insert(image.name, known.with(imports_of(&image, side)));
-        }
-        let forecast = side.forecast.as_ref();
-        let stops = forecast.map(|forecast| forecast.stops());
-        Self {
-            imports,
-            stops: stops.unwrap_or_default(),
-        }
+/// How an object's templates are imported.
+fn imports<'a>(side: &'a Side<'a>) -> BTreeMap<&'a str, Imports<'a>> {
+    let configuration = &side.configuration;
+    let mut imports = BTreeMap::new();
+    for image in accepted_images(configuration.hco, &configuration.installation.common) {
+        let known = imports.remove(image.name).unwrap_or(Imports::Nothing);
+        imports.insert(image.name, known.with(imports_of(&image, side)));
     }
+    imports
+}
+
+/// Where the imports of an object's templates stop.
+fn stops<'a>(side: &'a Side<'a>) -> BTreeMap<&'a str, BTreeSet<Stop>> {
+    let forecast = side.forecast.as_ref();
+    forecast
+        .map(|forecast| forecast.stops())
+        .unwrap_or_default()
 }
 
 fn imports_of<'a>(image: &GoldenImage<'a>, side: &'a Side<'a>) -> Imports<'a> {

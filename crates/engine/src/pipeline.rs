@@ -3,7 +3,7 @@
 use kube_objects::json::Json;
 
 use crate::change::{Change, Comparison, Side};
-use crate::cluster::{Host, OnlyNodes};
+use crate::cluster::{Cluster, OnlyNodes};
 use crate::evaluate::evaluate;
 use crate::fixes::Fixes;
 use crate::inputs::Inputs;
@@ -17,12 +17,12 @@ use crate::virtual_machine;
 /// Evaluates the payload of waPC's `validate`: `{"request": …, "settings": …}`.
 ///
 /// Never fails: if the object cannot be evaluated, the report says so.
-pub fn validate(payload: &[u8], cluster: &dyn Host) -> Report {
+pub fn validate(payload: &[u8], cluster: &dyn Cluster) -> Report {
     evaluate_payload(payload, Detail::Verdict, None, cluster)
 }
 
 /// Evaluates a request for the `report` operation: the report also contains the golden images.
-pub fn report(payload: &[u8], cluster: &dyn Host) -> Report {
+pub fn report(payload: &[u8], cluster: &dyn Cluster) -> Report {
     evaluate_payload(payload, Detail::Everything, None, cluster)
 }
 
@@ -36,7 +36,7 @@ fn evaluate_payload(
     payload: &[u8],
     detail: Detail,
     comparison: Option<&Comparison<'_>>,
-    host: &dyn Host,
+    host: &dyn Cluster,
 ) -> Report {
     match Parsed::parse(payload, detail, comparison) {
         Err(report) => *report,
@@ -46,7 +46,7 @@ fn evaluate_payload(
 }
 
 /// The way of a request: what is read, the change, the repairs that the settings name, and the report.
-fn evaluate_hyperconverged(request: &HyperConvergedRequest<'_>, host: &dyn Host) -> Report {
+fn evaluate_hyperconverged(request: &HyperConvergedRequest<'_>, host: &dyn Cluster) -> Report {
     let installation = request.installation(None);
     let upgraded = request
         .comparison

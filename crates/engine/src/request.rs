@@ -67,15 +67,13 @@ pub(crate) struct VirtualMachineRequest<'a> {
     pub(crate) is_in_file: bool,
 }
 
-type Answered = Box<Report>;
-
 impl<'a> Parsed<'a> {
     /// Parses a payload. The error is the answer to a request that needs no evaluation.
     pub(crate) fn parse(
         payload: &'a [u8],
         detail: Detail,
         comparison: Option<&'a Comparison<'a>>,
-    ) -> Result<Self, Answered> {
+    ) -> Result<Self, Box<Report>> {
         let payload = Json::parse(payload)
             .map_err(|error| unreadable(&format!("it is not valid JSON: {error}")))?;
         let payload = Object::root(payload);
@@ -109,20 +107,20 @@ impl<'a> Parsed<'a> {
     }
 }
 
-fn accepted() -> Answered {
+fn accepted() -> Box<Report> {
     Box::new(Report::accepted())
 }
 
-fn unreadable(reason: &str) -> Answered {
+fn unreadable(reason: &str) -> Box<Report> {
     Box::new(unevaluated::unreadable_payload(reason))
 }
 
-fn sent_object<'a>(request: &Request<'a>) -> Result<Json<'a>, Answered> {
+fn sent_object<'a>(request: &Request<'a>) -> Result<Json<'a>, Box<Report>> {
     let object = request.object.json();
     object.ok_or_else(|| unreadable("the request has no object"))
 }
 
-fn read_settings(settings: &Field<'_>, name: &ObjectName) -> Result<Settings, Answered> {
+fn read_settings(settings: &Field<'_>, name: &ObjectName) -> Result<Settings, Box<Report>> {
     Settings::read(settings.json())
         .map_err(|problems| Box::new(unevaluated::invalid_settings(name, &problems)))
 }
@@ -145,7 +143,7 @@ impl<'a> HyperConvergedRequest<'a> {
         settings: &Field<'a>,
         comparison: Option<&'a Comparison<'a>>,
         detail: Detail,
-    ) -> Result<Self, Answered> {
+    ) -> Result<Self, Box<Report>> {
         let name = ObjectName::new(HYPER_CONVERGED, request);
         let object = sent_object(request)?;
         let api_version = hyperconverged::api_version(object);
@@ -283,7 +281,11 @@ impl<'a> HyperConvergedRequest<'a> {
 
 impl<'a> VirtualMachineRequest<'a> {
     /// Accepts an update that changes no evaluated field.
-    fn read(request: &Request<'a>, settings: &Field<'a>, detail: Detail) -> Result<Self, Answered> {
+    fn read(
+        request: &Request<'a>,
+        settings: &Field<'a>,
+        detail: Detail,
+    ) -> Result<Self, Box<Report>> {
         let name = ObjectName::new("VirtualMachine", request);
         let object = sent_object(request)?;
         let new = VirtualMachine::read(object);

@@ -111,8 +111,6 @@ pub(crate) enum Check {
     UnreadableNodes(for<'f> fn(&'f Unreadable) -> Violations<'f>),
 }
 
-pub(crate) type MachineCheck = for<'f> fn(&'f Machine<'f>) -> Violations<'f>;
-
 /// A request of a megabyte can have 300,000 violations, and a list that grows takes three times its memory.
 fn boxed<'f>(violations: impl IntoIterator<Item = Violation<'f>>) -> Violations<'f> {
     violations.into_iter().map(Box::new).collect()
@@ -145,7 +143,7 @@ macro_rules! rules {
 
         pub(crate) static CHECKS: &[(&Rule, Check)] = &[$((&$rule::RULE, check!($rule: $kind))),*];
 
-        pub(crate) static MACHINE_CHECKS: &[(&Rule, MachineCheck)] =
+        pub(crate) static MACHINE_CHECKS: &[(&Rule, for<'f> fn(&'f Machine<'f>) -> Violations<'f>)] =
             &[$((&$machine_rule::RULE, |machine| boxed($machine_rule::check(machine)))),*];
     };
 }

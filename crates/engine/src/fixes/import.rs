@@ -20,14 +20,11 @@ use crate::rules::architectures_missing;
 use crate::version::Version;
 use crate::words::boot_sources;
 
-/// The corrected annotations of templates; `None` removes one.
-pub(super) type Corrections<'a> = Vec<(&'a Template<'a>, Option<String>)>;
-
 impl<'a> Fixes<'_, 'a> {
     /// The edits that enable the import, and that correct the annotations that HCO then reads.
     pub(super) fn import_edits(
         &self,
-        corrections: Option<&Corrections<'a>>,
+        corrections: Option<&[(&'a Template<'a>, Option<String>)]>,
     ) -> Vec<PatchOperation> {
         let configuration = self.configuration();
         let mut patch = set_import(configuration.hco, configuration.version());
@@ -45,7 +42,7 @@ impl<'a> Fixes<'_, 'a> {
     /// Enable the import with these edits, which have these consequences; `None` if they are not known.
     pub(super) fn enable_import(
         &self,
-        corrections: Option<&Corrections<'a>>,
+        corrections: Option<&[(&'a Template<'a>, Option<String>)]>,
         patch: Vec<PatchOperation>,
         consequences: Option<Consequences>,
     ) -> Fix {
@@ -61,7 +58,7 @@ impl<'a> Fixes<'_, 'a> {
                 boot_sources(&lost)
             ));
         }
-        let is_flag_alone = corrections.is_some_and(Vec::is_empty) && revealed.is_empty();
+        let is_flag_alone = corrections.is_some_and(<[_]>::is_empty) && revealed.is_empty();
         let mut summary = ADVICE.to_owned();
         let version = configuration.version();
         let is_preview = !version.is_known() || !version.number.has_finished_import();
@@ -114,7 +111,7 @@ impl<'a> Fixes<'_, 'a> {
     /// The annotations that HCO reads or ignores with the import on: corrected if the intended value is clear, and removed
     /// if HCO ignores them. `None` if there are more than fit into a message: then a
     /// person has to check them.
-    pub(super) fn corrections(&self) -> Option<Corrections<'a>> {
+    pub(super) fn corrections(&self) -> Option<Vec<(&'a Template<'a>, Option<String>)>> {
         const MOST: usize = 32;
         let workload = self.workload();
         let correction = |image: &GoldenImage<'a>| {

@@ -22,9 +22,6 @@ pub(super) struct Reader {
     problems: BTreeSet<String>,
 }
 
-/// An entry of an object: its key, its path, and its value.
-type Entry<'a> = (String, String, Field<'a>);
-
 impl Reader {
     pub(super) fn finish<T>(self, settings: T) -> Result<T, String> {
         const SHOWN: usize = 20;
@@ -52,7 +49,12 @@ impl Reader {
         }
     }
 
-    pub(super) fn entries<'a>(&mut self, path: &str, field: &Field<'a>) -> Vec<Entry<'a>> {
+    /// The entries of an object: key, path, and value.
+    pub(super) fn entries<'a>(
+        &mut self,
+        path: &str,
+        field: &Field<'a>,
+    ) -> Vec<(String, String, Field<'a>)> {
         match field.object().fields() {
             Ok(fields) => fields
                 .into_iter()
