@@ -1,8 +1,11 @@
 //! The cache of compiled modules.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use wasmtime_provider::wasmtime::{Cache, CacheConfig};
+use sha2::{Digest as _, Sha256};
+use tempfile::NamedTempFile;
+use wasmtime_provider::wasmtime::{Engine, Module, Result};
 
 /// The user's cache directory: `$XDG_CACHE_HOME/hco-preflight`, else `~/.cache/hco-preflight`;
 /// `~/Library/Caches/hco-preflight` on macOS. `None` if there is no home directory.
@@ -22,18 +25,49 @@ pub fn cache_directory() -> Option<PathBuf> {
     Some(caches.join("hco-preflight"))
 }
 
-/// Opens wasmtime's cache in a subdirectory, because wasmtime removes files that it does not know. `None` if the
-/// directory cannot be created: then each run compiles the module.
-pub(crate) fn open(directory: &Path) -> Option<Cache> {
-    private(directory).ok()?;
-    let mut config = CacheConfig::new();
-    config.with_directory(std::path::absolute(directory).ok()?.join("modules"));
-    Cache::new(config).ok()
+/// Compiles a module, or reads it from the cache. A cache that cannot be used is not an error.
+pub(crate) fn compiled(engine: &Engine, module: &[u8], directory: Option<&Path>) -> Result<Module> {
+    let Some(directory) = directory.filter(|directory| private(directory).is_ok()) else {
+        return Module::new(engine, module);
+    };
+    let file = directory.join(format!("{:x}.cwasm", Sha256::digest(module)));
+    #[expect(
+        unsafe_code,
+        reason = "wasmtime's own cache, which is slower, does the same"
+    )]
+    // SAFETY: only this user can write to the directory and to the file, and files are written as a whole. Wasmtime rejects
+    // files of another version of it, and of another configuration.
+    let cached = unsafe { Module::deserialize_file(engine, &file) };
+    cached.or_else(|_| {
+        let compiled = Module::new(engine, module)?;
+        // If this fails, the next run compiles the module again.
+        let _ = store(&compiled.serialize()?, directory, &file);
+        Ok(compiled)
+    })
+}
+
+/// Stores a compiled module, and removes the oldest ones.
+fn store(compiled: &[u8], directory: &Path, file: &Path) -> std::io::Result<()> {
+    const MOST: usize = 4;
+    let mut new = NamedTempFile::new_in(directory)?;
+    new.write_all(compiled)?;
+    new.persist(file)?;
+    let mut modules = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        modules.push((entry.metadata()?.modified()?, entry.path()));
+    }
+    modules.sort_unstable();
+    let excess = modules.len().saturating_sub(MOST);
+    for (_, oldest) in modules.into_iter().take(excess) {
+        std::fs::remove_file(oldest)?;
+    }
+    Ok(())
 }
 
 /// Creates the directory of a cache, and checks everything in it. The command runs native code from the cache, so no
 /// other user may write to it.
-pub fn private(directory: &Path) -> Result<(), String> {
+pub fn private(directory: &Path) -> std::result::Result<(), String> {
     let name = directory.display();
     let unusable = |error: std::io::Error| format!("{name} cannot be created: {error}");
     let mut builder = std::fs::DirBuilder::new();
@@ -51,16 +85,11 @@ pub fn private(directory: &Path) -> Result<(), String> {
     }
 }
 
-/// A directory or file of the cache that another user owns or can write to, or a link. Wasmtime's statistics are not
-/// code and are written later, so only their owner is checked.
+/// A directory or file of the cache that another user owns or can write to, or a link.
 fn foreign_entry(path: &Path) -> std::io::Result<Option<PathBuf>> {
     use std::os::unix::fs::MetadataExt as _;
     let metadata = path.symlink_metadata()?;
-    let is_statistic = metadata.is_file()
-        && path
-            .extension()
-            .is_some_and(|extension| extension == "stats");
-    let is_writable = metadata.mode() & 0o022 != 0 && !is_statistic;
+    let is_writable = metadata.mode() & 0o022 != 0;
     let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
     if !is_own || is_writable || metadata.is_symlink() {
         return Ok(Some(path.to_owned()));
@@ -73,16 +102,4 @@ fn foreign_entry(path: &Path) -> std::io::Result<Option<PathBuf>> {
         }
     }
     Ok(None)
-}
-
-/// Makes the files that wasmtime wrote writable only for the user, whatever the umask is.
-pub(crate) fn restrict(path: &Path) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let is_directory = path.is_dir();
-    let mode = if is_directory { 0o700 } else { 0o600 };
-    // If this fails, the next run rejects the entry.
-    let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode));
-    for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
-        restrict(&entry.path());
-    }
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use wapc::WapcHost;
-use wasmtime_provider::wasmtime::{Config, Engine, Module};
+use wasmtime_provider::wasmtime::{Config, Engine};
 use wasmtime_provider::{
     EpochDeadlines, ResourceLimits, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre,
 };
@@ -116,15 +116,9 @@ impl Policy {
         // Nothing shows an address in the module, and each run of the command reads the compiled module from the cache.
         config.generate_address_map(false);
         config.native_unwind_info(false);
-        let cache = options.cache.as_deref();
-        let opened = cache.and_then(|directory| Some((directory, cache::open(directory)?)));
-        let (cache, opened) = opened.unzip();
-        config.cache(opened);
         let engine = Engine::new(&config).map_err(|error| wrong(&error))?;
-        let module = Module::new(&engine, module).map_err(|error| wrong(&error))?;
-        if let Some(directory) = cache {
-            cache::restrict(directory);
-        }
+        let module = cache::compiled(&engine, module, options.cache.as_deref())
+            .map_err(|error| wrong(&error))?;
         let ticks = tick(&engine, options.deadline);
         let mut builder = WasmtimeEngineProviderBuilder::new()
             .engine(engine)

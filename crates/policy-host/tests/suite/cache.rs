@@ -33,14 +33,10 @@ fn answers(cache: &Path) {
     assert_eq!(answer(1, cache), b"1");
 }
 
-/// The compiled modules of a cache. Wasmtime also stores there when they were used.
+/// The compiled modules of a cache.
 fn compiled(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).unwrap();
-    let files = entries.flat_map(|entry| match entry.unwrap().path() {
-        below if below.is_dir() => compiled(&below),
-        file => vec![file],
-    });
-    files.filter(|file| file.extension().is_none()).collect()
+    entries.map(|entry| entry.unwrap().path()).collect()
 }
 
 /// Replaces a compiled module with another one, which answers 2.
@@ -65,10 +61,20 @@ fn a_module_is_compiled_once() {
     assert_eq!(compiled(&cache), files);
 }
 
+/// The next builds of the policy do not fill the disk.
+#[test]
+fn the_cache_keeps_the_last_modules() {
+    let cache = tempfile::tempdir().unwrap();
+    for module in 1..=6 {
+        assert_eq!(answer(module, cache.path()), module.to_string().as_bytes());
+    }
+    assert_eq!(compiled(cache.path()).len(), 4);
+}
+
 #[rstest]
 #[case::garbage(b"garbage")]
 #[case::nothing(b"")]
-#[case::another_file_of_that_format(&[0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0x29, 0x00, 0x00, b'w', b'r', b'o', b'n', b'g'])]
+#[case::the_begin_of_such_a_file(b"\x7fELF\x02\x01\x01")]
 fn a_broken_cache_is_replaced(#[case] bytes: &[u8]) {
     let directory = tempfile::tempdir().unwrap();
     answers(directory.path());
@@ -112,19 +118,20 @@ fn a_cache_that_others_can_write_to_is_not_used(#[case] mode: u32) {
 /// The host would run native code that another user put there earlier.
 #[test]
 fn an_entry_that_others_can_write_to_is_not_loaded() {
-    let cache = tempfile::tempdir().unwrap();
-    answers(cache.path());
-    let file = compiled(cache.path()).remove(0);
+    let directory = tempfile::tempdir().unwrap();
+    let cache = &directory.path().join("cache");
+    answers(cache);
+    let file = compiled(cache).remove(0);
     replace(&file);
-    for path in [file.as_path(), file.parent().unwrap()] {
+    for path in [&file, cache] {
         let mode = fs::metadata(path).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{}", path.display());
         fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o020)).unwrap();
-        answers(cache.path());
-        let why = policy_host::private(cache.path()).unwrap_err();
+        answers(cache);
+        let why = policy_host::private(cache).unwrap_err();
         assert!(why.contains("; delete "), "{why}");
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
     // It is loaded where only its user can write.
-    assert_eq!(answer(1, cache.path()), b"2");
+    assert_eq!(answer(1, cache), b"2");
 }
