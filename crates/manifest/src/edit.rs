@@ -41,7 +41,6 @@ pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Edite
     let mut text = text.to_owned();
     let (read, targets): (Vec<&Object>, Vec<&Value>) = objects_of_text.iter().copied().unzip();
     let mut all: Vec<Object> = read.into_iter().cloned().collect();
-    let are_distributed = all.iter().any(|object| object.distributed.is_some());
     loop {
         let mut edits = Vec::new();
         for (object, target) in all.iter_mut().zip(&targets) {
@@ -62,10 +61,7 @@ pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Edite
             }
             text.replace_range(edit.range, &edit.text);
         }
-        let mut read = objects(text.as_bytes()).map_err(|_| EditError(line))?;
-        if are_distributed {
-            read = read.into_iter().flat_map(Object::unwrapped).collect();
-        }
+        let read = objects(text.as_bytes()).map_err(|_| EditError(line))?;
         if !read
             .iter()
             .map(|object| &object.value)

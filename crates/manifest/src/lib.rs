@@ -5,13 +5,11 @@
 //! characters U+0085, U+2028, and U+2029, which end a line for it; more than 100 levels or 10,000 documents; and aliases
 //! that expand to more than 16 MiB.
 //!
-//! The crate does not depend on the policy. It knows only the kinds that contain other objects: the lists of Kubernetes,
-//! and the kinds with which Open Cluster Management distributes objects.
+//! The crate does not depend on the policy. The only kinds that it knows are the lists of Kubernetes.
 
 #![forbid(unsafe_code)]
 
 mod bytes;
-mod distributed;
 mod edit;
 mod error;
 mod objects;
@@ -22,7 +20,6 @@ mod style;
 mod yaml;
 
 pub use bytes::{LIMIT, decoded, read_up_to};
-pub use distributed::Distributed;
 pub use edit::{EditError, Edited, edited};
 pub use error::ManifestError;
 pub use objects::{Object, documents, objects};

@@ -4,7 +4,6 @@ use serde::de::IgnoredAny;
 use serde_json::{Deserializer, Map, Value};
 
 use crate::bytes::decoded;
-use crate::distributed::Distributed;
 use crate::error::{MAX_DOCUMENTS, ManifestError};
 use crate::place::Place;
 use crate::scalar::as_the_server_has_it;
@@ -18,8 +17,6 @@ pub struct Object {
     /// The line on which it begins, counted from 1.
     pub line: usize,
     pub(crate) place: Place,
-    /// How another object distributes it to clusters; `None` if it is not inside another object.
-    pub distributed: Option<Distributed>,
 }
 
 /// Reads the objects of a file: documents of YAML, or values of JSON. The items of a list replace the list, and empty
@@ -126,7 +123,6 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Result<Object, Mani
                 value: Value::Object(object),
                 line: place.line,
                 place,
-                distributed: None,
             }));
         }
     };

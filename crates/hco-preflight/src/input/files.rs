@@ -161,7 +161,7 @@ impl Files {
         let mut objects = Vec::new();
         for document in documents {
             match document {
-                Ok(object) => objects.extend(object.unwrapped()),
+                Ok(object) => objects.push(Arc::new(object)),
                 Err(error) if root.is_some() => {
                     let name = format!("{}:{}", one_line(&file), error.line);
                     self.skip("documents that are not objects", name);
@@ -187,7 +187,7 @@ impl Files {
             root,
             // Files that are not text have no objects.
             text: decoded(&text).unwrap_or_default().to_owned(),
-            objects: objects.into_iter().map(Arc::new).collect(),
+            objects,
         });
         for object in &source.objects {
             self.object(Found {
@@ -213,13 +213,6 @@ impl Files {
         let (identity, value, place) = (&found.identity, &found.object.value, found.place());
         let is_wanted = self.wanted.contains(&&*identity.kind);
         if identity.is_hyperconverged() || is_wanted && identity.is_virtual_machine() {
-            let distributed = found.object.distributed.unwrap_or_default();
-            if distributed.has_templates && has_template(value) {
-                return self.fail(&place, "not checked: a value is a template (`{{ }}`), which is evaluated in the cluster; check the resulting object");
-            }
-            if distributed.is_merged {
-                self.note(&place, "the policy around this object has `musthave`: fields that are missing here keep their live values, but are checked as missing");
-            }
             return self.found.push(found);
         }
         match identity.kind.as_str() {
@@ -230,8 +223,7 @@ impl Files {
                 let group = &identity.api_version;
                 self.note(&place, &format!("skipped a HyperConverged of `{group}`"));
             }
-            // A policy that still contains one says that it must not exist.
-            kind if !found.object.distributes() && contains_ours(value) => self.fail(&place, &format!(
+            kind if contains_ours(value) => self.fail(&place, &format!(
                 "not checked: the HyperConverged inside this {kind}; check it in a file of its own"
             )),
             "" => self.count("without a kind".to_owned()),
@@ -271,18 +263,6 @@ pub(crate) struct Walk {
     /// Skip files and directories whose printed path matches this pattern, for example 'charts/*' or '*.tmpl.yaml'
     #[arg(long, value_name = "GLOB", value_parser = pattern, help_heading = "Objects")]
     pub(crate) exclude: Vec<GlobMatcher>,
-}
-
-/// Whether a value contains a template of Open Cluster Management.
-fn has_template(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.contains("{{"),
-        Value::Array(items) => items.iter().any(has_template),
-        Value::Object(fields) => fields
-            .iter()
-            .any(|(name, value)| name.contains("{{") || has_template(value)),
-        _ => false,
-    }
 }
 
 /// Whether a HyperConverged is inside a value of a kind that this command does not know. An object has metadata; the
