@@ -106,7 +106,7 @@ handbook: playground ## Build the handbook with the playground in it, target/han
 fmt: ## Check the format
 	$(CARGO) fmt --all --check
 
-# There are no examples, but with the flag, rustdoc uses the crates that clippy has checked.
+# `--examples` selects nothing, but makes rustdoc use the crates that clippy has checked.
 lint: setup fmt ## Run rustfmt, clippy, and rustdoc; warnings are errors
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --locked --workspace --test '*' -- -D warnings

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
-use crate::input::boot_image::{self, DataVolumes};
 use crate::input::files::{self, Files, Found, Walk, Wanted};
 use crate::prose::{line, table};
 use crate::templates;
@@ -16,11 +15,13 @@ use anyhow::{Context as _, Error, Result, bail};
 use cluster::Identity;
 use cluster::field::text;
 use cluster::foreign::{self, one_line};
-use cluster::object_name::name;
+use cluster::object_name::{key, name};
 use engine::{
     Availability, Contents, Image, ImageKind, is_architecture, why_unimportable, why_unknown,
 };
+use kube_objects::json::Json;
 use manifest::{LIMIT, read_up_to};
+use operator_models::kubevirt::virtual_machine::{BootImage, VirtualMachine};
 use policy_host::Registries;
 use registry::Sources;
 use serde::Serialize;
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     asked
         .failures
         .extend(files.failures.iter().map(ToString::to_string));
-    let volumes = DataVolumes::of_files(files.beside.iter().map(|found| &found.object.value));
+    let volumes = data_volumes(&files.beside);
     for found in &files.found {
         asked.object(found, &volumes);
     }
@@ -140,10 +141,16 @@ impl Asked {
     }
 
     /// The boot image of a virtual machine, or the images of a HyperConverged's templates.
-    fn object(&mut self, found: &Found, volumes: &DataVolumes) {
+    fn object(&mut self, found: &Found, volumes: &BTreeMap<String, BootImage>) {
         let object = &found.object;
-        let machine = boot_image::read(&object.value);
-        let boot = machine.and_then(|machine| volumes.image(&machine));
+        let machine = parsed(found, "VirtualMachine", |json| {
+            VirtualMachine::read(json).ok()
+        });
+        let boot = machine.and_then(|machine| {
+            let claim = format!("{}/{}", machine.namespace, machine.boot_claim);
+            let image = machine.boot_image.as_ref().or_else(|| volumes.get(&claim));
+            image.cloned()
+        });
         match boot.as_ref().and_then(|boot| Some((boot, boot.image()?))) {
             Some((_, Ok(image))) => self.image(image, None),
             Some((boot, Err(why))) => self.fail(&format!(
@@ -182,6 +189,22 @@ impl Asked {
             }
         }
     }
+}
+
+/// The images of `DataVolume`s, by namespace and name.
+fn data_volumes(objects: &[Found]) -> BTreeMap<String, BootImage> {
+    let image = |found| parsed(found, "DataVolume", BootImage::of_data_volume);
+    let images = objects
+        .iter()
+        .filter_map(|found| Some((key(&found.object.value), image(found)?)));
+    images.collect()
+}
+
+/// An object of this kind, as `operator-models` reads it.
+fn parsed<T>(found: &Found, kind: &str, read: impl FnOnce(Json<'_>) -> Option<T>) -> Option<T> {
+    let text = found.object.value.to_string();
+    let json = Json::parse(text.as_bytes()).ok()?;
+    (found.identity.kind == kind).then(|| read(json)).flatten()
 }
 
 const WANTED: Wanted = &["VirtualMachine", "DataVolume"];

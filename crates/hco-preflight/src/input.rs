@@ -2,7 +2,6 @@
 //! states before and after a change ([`Situation`]).
 
 pub(crate) mod apply;
-pub(crate) mod boot_image;
 mod check;
 pub(crate) mod files;
 pub(crate) mod hco_version;

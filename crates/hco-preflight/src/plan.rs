@@ -19,7 +19,6 @@ use serde_json::Value;
 
 use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::exit::Exit;
-use crate::input::boot_image;
 use crate::input::{self, Situation};
 use crate::report::{Conclusions as _, Finding, Level, Report, is_same};
 use crate::rows::facts::Fact;
@@ -39,9 +38,6 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
         terminal.notes(&notes);
     }
     let situation = situation?;
-    if let Some(note) = boot_image::note_of(&situation).filter(|_| !args.quiet) {
-        terminal.note(&note);
-    }
     let plan = Plan::new(&situation, args)?;
     match args.output {
         PlanFormat::Text => terminal.print(&text::render(&plan, args.all_vms))?,

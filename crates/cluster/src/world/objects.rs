@@ -12,7 +12,7 @@ use anyhow::{Result, anyhow};
 use k8s_openapi::api::core::v1::NodeAffinity;
 use kube_objects::json::Json;
 use kube_objects::node_list;
-use operator_models::kubevirt::virtual_machine::{BootImage, BootSource, VirtualMachine};
+use operator_models::kubevirt::virtual_machine::{BootSource, VirtualMachine};
 use operator_models::ssp::data_sources::Key;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;
@@ -431,10 +431,6 @@ impl DataVolume {
         let is_unfinished = self.phase != "Succeeded";
         let makes_disk = self.image.is_some() || !self.machine.is_empty();
         self.metadata.cron().is_some() || is_unfinished && makes_disk
-    }
-
-    pub fn image(&self) -> Option<BootImage> {
-        parsed(self, BootImage::of_data_volume)
     }
 }
 

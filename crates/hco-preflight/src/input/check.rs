@@ -17,7 +17,6 @@ use super::surroundings::{Decisive, surroundings, with_namespace};
 use crate::args::Subject;
 use crate::failure::{Failure, Place, chain};
 use crate::input::apply;
-use crate::input::boot_image::{self, DataVolumes};
 use crate::input::files::{self, Found, Wanted};
 use crate::input::misplaced;
 use crate::input::module::Module;
@@ -154,18 +153,6 @@ impl<'s> Check<'s> {
             .transpose()
             .map_err(|failure| anyhow!("{failure}"))?
             .unwrap_or_default();
-        let workload = report.workload_architectures.as_ref();
-        if workload.is_some_and(|all| all.len() > 1) {
-            let volumes = DataVolumes::of_files(beside);
-            let machines = self.questions.iter().map(|question| {
-                let image = boot_image::read(question.object.value())
-                    .and_then(|machine| volumes.unstated(&machine));
-                (question.identity.namespaced_name(), image)
-            });
-            if let Some(note) = boot_image::note(machines) {
-                notes.push(&note);
-            }
-        }
         let named = self.subject.connection.namespace.as_deref();
         let default = self.world.as_ref().map_or("default", World::namespace);
         let namespace = named.unwrap_or(default);
@@ -276,7 +263,6 @@ fn wanted(purpose: Purpose) -> Wanted {
         Purpose::Check => &[
             "VirtualMachine",
             "DataSource",
-            "DataVolume",
             "KubeVirt",
             "VirtualMachinePreference",
             "VirtualMachineClusterPreference",

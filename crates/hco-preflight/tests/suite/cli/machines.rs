@@ -23,42 +23,6 @@ fn where_the_architecture_comes_from_is_in_the_json() {
     assert_eq!(machines, wanted);
 }
 
-/// On nodes of several architectures, a containerDisk is for the architecture of the VM. A `DataVolume` that is not part
-/// of a VM imports its image on any node, unless it states a platform.
-#[test]
-fn an_image_of_unstated_architecture_is_noted() {
-    let machine = |architecture: Option<&str>, volume: Value| {
-        let spec = json!({"architecture": architecture, "volumes": [volume]});
-        let fields = json!({"spec": {"template": {"spec": spec}}});
-        object("VirtualMachine", "shop/web", fields)
-    };
-    let disk = json!({"name": "root", "containerDisk": {"image": "quay.io/a/b:1"}});
-    let volume = json!({"name": "root", "dataVolume": {"name": "root"}});
-    let data_volume = |platform: Value| {
-        let registry = json!({"url": "docker://quay.io/a/b:1", "platform": platform});
-        let source = json!({"source": {"registry": registry}});
-        object("DataVolume", "shop/root", json!({"spec": source}))
-    };
-    let arm64 = Some("arm64");
-    let (unstated, stated) = (data_volume(json!(null)), json!({"architecture": "arm64"}));
-    let mixed = "amd64=3,arm64=2";
-    let other = machine(arm64, volume);
-    for (objects, nodes, is_noted) in [
-        (vec![machine(None, disk.clone())], mixed, true),
-        (vec![machine(arm64, disk.clone())], mixed, false),
-        (vec![machine(None, disk)], "amd64=3", false),
-        (vec![other.clone(), unstated], mixed, true),
-        (vec![other, data_volume(stated)], mixed, false),
-    ] {
-        let texts: Vec<String> = objects.iter().map(Value::to_string).collect();
-        let file = written("machine.yaml", texts.join("\n---\n"));
-        let notes = run(&format!("check -f {file} --arch {nodes}")).stderr;
-        let is_named = notes.contains("shop/web (")
-            && notes.contains("quay.io/a/b:1): nothing states the architecture");
-        assert_eq!(is_named, is_noted, "{texts:?}: {notes}");
-    }
-}
-
 /// A cluster whose default architecture is amd64, with a DataSource for s390x.
 fn answers(machine: Option<&Value>) -> Vec<Value> {
     let kubevirt =
