@@ -8,7 +8,7 @@ use kube_objects::path::FieldPath;
 use kube_objects::text::{escape, quote};
 use operator_models::kubevirt::machine_type;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
-use operator_models::kubevirt::virtual_machine::{BootImage, Reason, SourceRef, VirtualMachine};
+use operator_models::kubevirt::virtual_machine::{Reason, SourceRef, VirtualMachine};
 use operator_models::ssp::architecture::{Architecture, KNOWN, is_known};
 
 use crate::context::Context;
@@ -46,17 +46,11 @@ impl<'a> Machine<'a> {
         Some((source, source.label(&mut { self.context })?))
     }
 
-    /// The image of the boot disk, and the architecture that it states.
-    pub(crate) fn boot_image(&self) -> Option<(&'a BootImage, &'a str)> {
-        let image = self.vm.boot_image.as_ref()?;
-        Some((image, image.platform.as_deref()?))
-    }
-
     /// Whether the boot disk is for an architecture, as far as that is known.
     pub(crate) fn boots_on(&self, architecture: &str) -> bool {
-        let (source, image) = (self.boot_source(), self.boot_image());
+        let (source, image) = (self.boot_source(), self.vm.boot_image.as_ref());
         source.is_none_or(|(_, label)| label == architecture)
-            && image.is_none_or(|(_, platform)| platform == architecture)
+            && image.is_none_or(|image| image.architecture == architecture)
     }
 
     /// Whether a workload node has an architecture; `None` if the workload architectures are unknown.

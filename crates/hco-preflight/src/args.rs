@@ -498,7 +498,7 @@ pub(crate) struct Images {
     #[arg(value_name = "IMAGE")]
     pub(crate) names: Vec<String>,
 
-    /// A manifest, a directory of manifests, or - for standard input: looks up the images of their templates and VMs
+    /// A manifest, a directory of manifests, or - for standard input: looks up the images of their templates
     #[arg(long, short = 'f', value_name = "FILE")]
     pub(crate) filename: Vec<PathBuf>,
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
-use crate::input::files::{self, Files, Found, Walk, Wanted};
+use crate::input::files::{self, Files, Found, Walk};
 use crate::prose::{line, table};
 use crate::templates;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
@@ -15,13 +15,11 @@ use anyhow::{Context as _, Error, Result, bail};
 use cluster::Identity;
 use cluster::field::text;
 use cluster::foreign::{self, one_line};
-use cluster::object_name::{key, name};
+use cluster::object_name::name;
 use engine::{
     Availability, Contents, Image, ImageKind, is_architecture, why_unimportable, why_unknown,
 };
-use kube_objects::json::Json;
 use manifest::{LIMIT, read_up_to};
-use operator_models::kubevirt::virtual_machine::{BootImage, VirtualMachine};
 use policy_host::Registries;
 use registry::Sources;
 use serde::Serialize;
@@ -61,9 +59,8 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     asked
         .failures
         .extend(files.failures.iter().map(ToString::to_string));
-    let volumes = data_volumes(&files.beside);
     for found in &files.found {
-        asked.object(found, &volumes);
+        asked.object(found);
     }
     for (what, templates) in &asked.unread {
         let templates = Vec::from_iter(templates.clone()).join(", ");
@@ -140,27 +137,9 @@ impl Asked {
         }
     }
 
-    /// The boot image of a virtual machine, or the images of a HyperConverged's templates.
-    fn object(&mut self, found: &Found, volumes: &BTreeMap<String, BootImage>) {
+    /// The images of a HyperConverged's templates.
+    fn object(&mut self, found: &Found) {
         let object = &found.object;
-        let machine = parsed(found, "VirtualMachine", |json| {
-            VirtualMachine::read(json).ok()
-        });
-        let boot = machine.and_then(|machine| {
-            let claim = format!("{}/{}", machine.namespace, machine.boot_claim);
-            let image = machine.boot_image.as_ref().or_else(|| volumes.get(&claim));
-            image.cloned()
-        });
-        match boot.as_ref().and_then(|boot| Some((boot, boot.image()?))) {
-            Some((_, Ok(image))) => self.image(image, None),
-            Some((boot, Err(why))) => self.fail(&format!(
-                "{}: {}: {}",
-                found.identity.namespaced_name(),
-                boot.name,
-                why_unimportable(why)
-            )),
-            None => {}
-        }
         for (path, template) in templates::of_spec(&object.value) {
             let Some(registry) = template.pointer("/spec/template/spec/source/registry") else {
                 continue;
@@ -191,33 +170,15 @@ impl Asked {
     }
 }
 
-/// The images of `DataVolume`s, by namespace and name.
-fn data_volumes(objects: &[Found]) -> BTreeMap<String, BootImage> {
-    let image = |found| parsed(found, "DataVolume", BootImage::of_data_volume);
-    let images = objects
-        .iter()
-        .filter_map(|found| Some((key(&found.object.value), image(found)?)));
-    images.collect()
-}
-
-/// An object of this kind, as `operator-models` reads it.
-fn parsed<T>(found: &Found, kind: &str, read: impl FnOnce(Json<'_>) -> Option<T>) -> Option<T> {
-    let text = found.object.value.to_string();
-    let json = Json::parse(text.as_bytes()).ok()?;
-    (found.identity.kind == kind).then(|| read(json)).flatten()
-}
-
-const WANTED: Wanted = &["VirtualMachine", "DataVolume"];
-
 fn read(args: &args::Images) -> Files {
-    let mut files = files::read(&args.filename, args.walk.clone(), WANTED);
+    let mut files = files::read(&args.filename, args.walk.clone(), &[]);
     if let Some(path) = &args.from {
         let everything = Walk {
             recursive: true,
             include_ignored: true,
             ..Walk::default()
         };
-        let from = files::read(std::slice::from_ref(path), everything, WANTED);
+        let from = files::read(std::slice::from_ref(path), everything, &[]);
         // A snapshot has an object in each version, and a must-gather can contain a file twice.
         let mut seen: Vec<Identity> = Vec::new();
         for found in from.found {
@@ -227,7 +188,6 @@ fn read(args: &args::Images) -> Files {
                 files.found.push(found);
             }
         }
-        files.beside.extend(from.beside);
         files.notes.append(from.notes);
         files.failures.extend(from.failures);
     }

@@ -1,4 +1,4 @@
-use operator_models::kubevirt::virtual_machine::{NamedBy, SourceRef};
+use operator_models::kubevirt::virtual_machine::SourceRef;
 
 use super::prelude::*;
 
@@ -15,12 +15,9 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f>> {
         let path = template(source.index).keys(&["spec", "sourceRef"]);
         (Some(source), name, path, label)
     } else {
-        let (image, platform) = machine.boot_image()?;
-        let NamedBy::Template(index) = image.named_by else {
-            return None;
-        };
-        let path = template(index).keys(&["spec", "source", "registry"]);
-        (None, image.name.clone(), path, platform.to_owned())
+        let image = machine.vm.boot_image.as_ref()?;
+        let path = template(image.template).keys(&["spec", "source", "registry"]);
+        (None, image.url.clone(), path, image.architecture.clone())
     };
     let differs = !architecture.is_empty() && label != architecture;
     differs.then(|| Violation {

@@ -8,7 +8,6 @@ use strum::IntoStaticStr;
 
 use super::installation::KubeVirt;
 use super::preference::{Preference, PreferenceName};
-use crate::cdi::image::{Image, Unimportable};
 pub use crate::hco::template::{DEFAULT_PREFERENCE, DEFAULT_PREFERENCE_KIND};
 pub use crate::ssp::architecture::DATA_SOURCE_ARCHITECTURE;
 use crate::ssp::architecture::is_known;
@@ -33,9 +32,7 @@ pub struct VirtualMachine {
     pub data_sources: Vec<SourceRef>,
     /// The index in `data_sources` of the DataSource of its boot disk.
     pub boot_source: Option<usize>,
-    /// The name of the dataVolumeTemplate or claim of its boot disk, empty if it has none.
-    pub boot_claim: String,
-    /// The image of its boot disk, if it names one itself.
+    /// The image of its boot disk, if a dataVolumeTemplate imports it and states a platform.
     pub boot_image: Option<BootImage>,
     /// Where its preference comes from; `None` if it has none, or infers it from a claim.
     pub preference: Option<PreferenceMatcher>,
@@ -44,20 +41,11 @@ pub struct VirtualMachine {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootImage {
-    /// The URL of a registry, or the name of a containerDisk.
-    pub name: String,
-    pub named_by: NamedBy,
-    /// The architecture in its `platform`; `None` if nothing states it. The node of CDI's importer, or for a
-    /// containerDisk the architecture of the VM, then decides.
-    pub platform: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NamedBy {
-    ContainerDisk,
-    /// The dataVolumeTemplate at this index.
-    Template(usize),
-    DataVolume,
+    pub url: String,
+    /// The index of the dataVolumeTemplate.
+    pub template: usize,
+    /// The architecture in its `platform`.
+    pub architecture: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,8 +150,8 @@ impl VirtualMachine {
         for (index, template) in templates.iter().enumerate() {
             data_sources.extend(SourceRef::read(index, template, &namespace)?);
         }
-        let (boot_claim, disk) = boot_volume(&instance)?;
-        let boot_image = BootImage::find(&templates, &boot_claim, disk)?;
+        let boot_claim = boot_volume(&instance)?;
+        let boot_image = BootImage::find(&templates, &boot_claim)?;
         // KubeVirt uses the preference as it was when the VM was created, which is stored in a ControllerRevision.
         //
         // MIRRORS: kubevirt pkg/instancetype/preference/find/spec.go, FindPreference.
@@ -186,7 +174,6 @@ impl VirtualMachine {
             boot_source: data_sources
                 .iter()
                 .position(|source| source.volume == boot_claim),
-            boot_claim,
             boot_image,
             is_being_deleted: !metadata.text("deletionTimestamp")?.is_empty(),
             namespace,
@@ -223,7 +210,7 @@ impl VirtualMachine {
             (Some(one), Some(other)) => one.namespace == other.namespace && one.name == other.name,
             (one, other) => one.is_none() && other.is_none(),
         };
-        let platform = |vm: &Self| vm.boot_image.as_ref()?.platform.clone();
+        let platform = |vm: &Self| Some(vm.boot_image.as_ref()?.architecture.clone());
         self.node_selector == other.node_selector
             && self.deprecated_node_selector == other.deprecated_node_selector
             && self.affinity == other.affinity
@@ -315,13 +302,12 @@ impl VirtualMachine {
     }
 }
 
-/// The names of the dataVolumeTemplate or claim, and of the containerDisk, from which a VM boots: the volume of the disk
-/// with the lowest boot order, else of the first disk, else the first volume, because KubeVirt adds a disk for each
-/// volume without one.
+/// The name of the dataVolumeTemplate or claim from which a VM boots, empty if it has none: the volume of the disk with the
+/// lowest boot order, else of the first disk, else the first volume, because KubeVirt adds a disk for each volume without one.
 ///
 /// MIRRORS: kubevirt pkg/virt-launcher/virtwrap/converter/storage/disk.go for the boot order; pkg/defaults/defaults.go,
 /// `setDefaultVolumeDisk`.
-fn boot_volume<'a>(instance: &Object<'a>) -> Result<(String, String), WrongType<'a>> {
+fn boot_volume<'a>(instance: &Object<'a>) -> Result<String, WrongType<'a>> {
     let devices = instance.object("domain").object("devices");
     let disks = devices.field("disks").list(|_, item| {
         let disk = item.object();
@@ -335,14 +321,13 @@ fn boot_volume<'a>(instance: &Object<'a>) -> Result<(String, String), WrongType<
         if boot.as_ref().is_none_or(|(_, wanted)| *wanted == name) {
             let data_volume = volume.object("dataVolume").text("name")?;
             let claim = volume.object("persistentVolumeClaim");
-            let name = match data_volume.as_str() {
-                "" => claim.text("claimName")?,
-                _ => data_volume,
+            return match data_volume.as_str() {
+                "" => claim.text("claimName"),
+                _ => Ok(data_volume),
             };
-            return Ok((name, volume.object("containerDisk").text("image")?));
         }
     }
-    Ok(<(String, String)>::default())
+    Ok(String::new())
 }
 
 /// Where the preference of a VM comes from.
@@ -417,49 +402,20 @@ fn preference<'a>(
 }
 
 impl BootImage {
-    pub fn of_data_volume(json: Json<'_>) -> Option<Self> {
-        Self::read(&Object::root(json), NamedBy::DataVolume).ok()?
-    }
-
-    /// The image in its registry; `None` if the URL does not name a registry.
-    pub fn image(&self) -> Option<Result<Image, Unimportable>> {
-        match self.named_by {
-            // The name of a containerDisk has no scheme.
-            NamedBy::ContainerDisk => Image::at(&format!("docker://{}", self.name)),
-            _ => Image::at(&self.name),
-        }
-    }
-
-    fn find<'a>(
-        templates: &[Object<'a>],
-        claim: &str,
-        container_disk: String,
-    ) -> Result<Option<Self>, WrongType<'a>> {
-        if !container_disk.is_empty() {
-            return Ok(Some(Self {
-                name: container_disk,
-                named_by: NamedBy::ContainerDisk,
-                platform: None,
-            }));
-        }
+    fn find<'a>(templates: &[Object<'a>], claim: &str) -> Result<Option<Self>, WrongType<'a>> {
         for (index, template) in templates.iter().enumerate() {
-            let image = Self::read(template, NamedBy::Template(index))?;
-            if image.is_some() && template.object("metadata").text("name")? == claim {
-                return Ok(image);
+            let source = template.object("spec").object("source");
+            let registry = source.object("registry");
+            let image = Self {
+                url: registry.text("url")?,
+                template: index,
+                architecture: registry.object("platform").text("architecture")?,
+            };
+            if !image.url.is_empty() && template.object("metadata").text("name")? == claim {
+                return Ok(Some(image).filter(|image| !image.architecture.is_empty()));
             }
         }
         Ok(None)
-    }
-
-    fn read<'a>(volume: &Object<'a>, named_by: NamedBy) -> Result<Option<Self>, WrongType<'a>> {
-        let registry = volume.object("spec").object("source").object("registry");
-        let name = registry.text("url")?;
-        let platform = registry.object("platform").text("architecture")?;
-        Ok((!name.is_empty()).then_some(Self {
-            name,
-            named_by,
-            platform: Some(platform).filter(|platform| !platform.is_empty()),
-        }))
     }
 }
 

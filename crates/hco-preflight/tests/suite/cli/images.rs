@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::objects::{object, template};
+use super::objects::template;
 use e2e_tests::{
     DOCKER, DockerRegistry, OCI, ScriptedRegistry, TestRegistry, arm64, certificate, response,
 };
@@ -54,21 +54,14 @@ fn images_are_printed_with_their_annotation() {
     registry.push_contradicting_index("contradicting").unwrap();
     registry.push_bootc("bootc").unwrap();
     let fedora = format!("docker://{}/containerdisks/fedora:1", registry.host());
-    // A VM's boot disk can come from an image that is not a golden image, here by a DataVolume.
-    let volumes = json!([{"name": "root", "dataVolume": {"name": "root"}}]);
-    let machine = json!({"spec": {"template": {"spec": {"volumes": volumes}}}});
-    let machine = object("VirtualMachine", "shop/web", machine);
-    let source = json!({"spec": {"source": {"registry": {"url": fedora}}}});
-    let volume = object("DataVolume", "shop/root", source);
     let urls = [
         &*fedora,
         &fedora,
         "docker://NOT AN IMAGE",
         "oci-archive:///x",
     ];
-    let text = format!("{}\n---\n{machine}\n---\n{volume}\n", importing(&urls));
     let directory = scratch();
-    std::fs::write(directory.join("hco.yaml"), text).unwrap();
+    std::fs::write(directory.join("hco.yaml"), importing(&urls)).unwrap();
     let words = "images docker://registry.test:1/containerdisks/alpine:1 registry.test:1/old:7 registry.test:1/old:8 registry.test:1/sparse:1 registry.test:1/contradicting:1 registry.test:1/bootc:1 registry.test:1/single registry.test:1/docker:1 registry.test:1/nested:1 NOT/AN/IMAGE -f hco.yaml";
     let annotation = r#"ssp.kubevirt.io/dict.architectures: "amd64""#;
     let lines = [
