@@ -12,7 +12,8 @@
 //! | template | an entry of dataImportCronTemplates; *common* if HCO ships one with its name |
 //! | golden image | the objects that HCO creates from a template |
 //! | violation | a problem or possible problem that a rule finds in an object |
-//! | finding | a violation with its outcome: it denies, it warns, or it existed before the update |
+//! | detection | a violation with its outcome: it denies, it warns, or it existed before the update |
+//! | finding | a detection as programs read it, with its texts and fixes |
 //! | fix | a way to resolve a finding, as data |
 //! | error | the policy cannot evaluate the object |
 #![forbid(unsafe_code)]

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use operator_models::forecast::{Forecast, Stop};
+use operator_models::forecast::{Forecast, ImportStop};
 use operator_models::hco::golden_image::{GoldenImage, accepted_images};
 use operator_models::hco::import::Import;
 
@@ -23,7 +23,7 @@ enum Imports<'a> {
 pub(crate) enum Loss {
     Image,
     Architectures(Vec<String>),
-    Stop(Stop),
+    Stop(ImportStop),
     Acceptance,
 }
 
@@ -69,9 +69,13 @@ impl Loss {
             Self::Architectures(lost) => {
                 return format!("this update also ends its import for {}", names(lost));
             }
-            Self::Stop(Stop::DataSource | Stop::DataImportCron) => "this update also stops SSP",
-            Self::Stop(Stop::CronJob) => "with this update, its image is not imported any more",
-            Self::Stop(Stop::OtherTemplate) => {
+            Self::Stop(ImportStop::DataSource | ImportStop::DataImportCron) => {
+                "this update also stops SSP"
+            }
+            Self::Stop(ImportStop::CronJob) => {
+                "with this update, its image is not imported any more"
+            }
+            Self::Stop(ImportStop::OtherTemplate) => {
                 "with this update, another template takes its DataSource"
             }
             Self::Acceptance => "with this update, the object is also rejected",
@@ -119,7 +123,7 @@ fn imports<'a>(side: &'a Side<'a>) -> BTreeMap<&'a str, Imports<'a>> {
 }
 
 /// Where the imports of an object's templates stop.
-fn stops<'a>(side: &'a Side<'a>) -> BTreeMap<&'a str, BTreeSet<Stop>> {
+fn stops<'a>(side: &'a Side<'a>) -> BTreeMap<&'a str, BTreeSet<ImportStop>> {
     let forecast = side.forecast.as_ref();
     forecast
         .map(|forecast| forecast.stops())

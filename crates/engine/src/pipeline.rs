@@ -52,14 +52,14 @@ fn evaluate_hyperconverged(request: &HyperConvergedRequest<'_>, host: &dyn Clust
         .comparison
         .and_then(|comparison| comparison.version)
         .map(|version| request.installation(Some(version)));
-    let before = request.before(&installation);
-    let after = request.after(upgraded.as_ref().unwrap_or(&installation), before.as_ref());
-    let inputs = Inputs::read(request, before.as_ref(), &after, host);
-    let before = before.as_ref().map(|before| {
-        let census = inputs.census_before(&before.hco.placement);
-        Side::new(before.clone(), census)
+    let old = request.before(&installation);
+    let new = request.after(upgraded.as_ref().unwrap_or(&installation), old.as_ref());
+    let inputs = Inputs::read(request, old.as_ref(), &new, host);
+    let before = old.as_ref().map(|old| {
+        let census = inputs.census_before(&old.hco.placement);
+        Side::new(old.clone(), census)
     });
-    let change = inputs.change(before.as_ref(), after.clone());
+    let change = inputs.change(before.as_ref(), new.clone());
     let repaired = repair(&change, &inputs, request);
     let text = repaired.object.clone();
     let corrected = text.as_deref().and_then(|text| request.parse_again(text));

@@ -166,15 +166,19 @@ pub(crate) fn explain(rejection: &Rejection) -> Explanation {
     }
 }
 
-pub(crate) fn data_source_reason(rejection: data_source::Rejection) -> &'static str {
+pub(crate) fn data_source_reason(rejection: data_source::SourceRejection) -> &'static str {
     match rejection {
-        data_source::Rejection::NameMissing => "managedDataSource is missing",
-        data_source::Rejection::NameInvalid => "managedDataSource is not a DNS-1123 subdomain",
-        data_source::Rejection::NameTooLong => "managedDataSource has more than 253 characters",
-        data_source::Rejection::CronLabelTooLong => {
+        data_source::SourceRejection::NameMissing => "managedDataSource is missing",
+        data_source::SourceRejection::NameInvalid => {
+            "managedDataSource is not a DNS-1123 subdomain"
+        }
+        data_source::SourceRejection::NameTooLong => {
+            "managedDataSource has more than 253 characters"
+        }
+        data_source::SourceRejection::CronLabelTooLong => {
             "the name of the template, with its suffix, has more than 63 characters"
         }
-        data_source::Rejection::CronLabelInvalid => {
+        data_source::SourceRejection::CronLabelInvalid => {
             "the name of the template is not a valid value of a label"
         }
     }

@@ -10,7 +10,7 @@ use kube_objects::text::quote;
 use operator_models::hco::golden_image::StatedTemplate;
 use operator_models::hco::version::HcoVersion;
 
-use self::reader::{Reader, shown};
+use self::reader::{SettingsReader, shown};
 use crate::cluster::ServiceAccount;
 use crate::fix::Repair;
 use crate::rule::{Level, Rule};
@@ -136,7 +136,7 @@ impl Settings {
     ///
     /// The error has one line for each problem.
     pub(crate) fn read(settings: Option<Json<'_>>) -> Result<Self, String> {
-        let mut reader = Reader::default();
+        let mut reader = SettingsReader::default();
         let mut read = Self::default();
         if let Some(json) = settings {
             for (key, _, value) in reader.entries("settings", &Field::root(json)) {
@@ -149,7 +149,7 @@ impl Settings {
 
     /// Reports repairs that cannot work: a repair of an ignored rule has no effect, and without look-ups the
     /// architectures of images are unknown.
-    fn check_repairs(&self, reader: &mut Reader) {
+    fn check_repairs(&self, reader: &mut SettingsReader) {
         for rule in RULES {
             let Some(repair) = self.repair(rule) else {
                 continue;
@@ -168,7 +168,7 @@ impl Settings {
         }
     }
 
-    fn set(&mut self, reader: &mut Reader, key: &str, field: &Field<'_>) {
+    fn set(&mut self, reader: &mut SettingsReader, key: &str, field: &Field<'_>) {
         let kind = field.json().map_or(Kind::Null, Json::kind);
         match key {
             "description" if matches!(kind, Kind::Null | Kind::String) => {}

@@ -23,10 +23,10 @@ use crate::ssp::template::ssp_templates;
 pub use self::changes::{
     Changes, CronChanges, DataSourceChanges, DiskChanges, Retarget, changes, lost_image,
 };
-pub use self::effects::{Conflict, Shared, Stop};
+pub use self::effects::{Conflict, ImportStop, Shared};
 pub use self::objects::Objects;
 pub use self::state::{Disk, State};
-pub use crate::cdi::data_import_cron::Origin;
+pub use crate::cdi::data_import_cron::ImageOrigin;
 pub use crate::ssp::data_sources::{CreatedBy, Cron, DataSource};
 pub use crate::ssp::template::{Given, SspTemplate};
 
@@ -176,7 +176,7 @@ impl<'a> Forecast<'a> {
         // SSP's client does not send an object without a name, so SSP stops there.
         let reaches_crons = !sources
             .values()
-            .any(|source| source.rejected == Some(data_source::Rejection::NameMissing));
+            .any(|source| source.rejected == Some(data_source::SourceRejection::NameMissing));
         if self.same_name.is_empty() {
             for (index, cron) in self.crons.iter().enumerate() {
                 if reaches_crons

@@ -24,7 +24,7 @@ enum Reason<'f> {
     /// The name is missing, or invalid on any nodes.
     Syntax,
     DataImportCron(&'f Rejection),
-    DataSource(data_source::Rejection),
+    DataSource(data_source::SourceRejection),
     CronJob,
 }
 
@@ -91,9 +91,8 @@ fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<(Cause, Reason
     }
     if let Some(rejection) = forecast.rejected_source(cron) {
         let field = match rejection {
-            data_source::Rejection::CronLabelTooLong | data_source::Rejection::CronLabelInvalid => {
-                Cause::Name
-            }
+            data_source::SourceRejection::CronLabelTooLong
+            | data_source::SourceRejection::CronLabelInvalid => Cause::Name,
             _ => Cause::ManagedDataSource,
         };
         return Some((field, Reason::DataSource(rejection)));

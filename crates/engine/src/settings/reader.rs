@@ -18,11 +18,11 @@ use crate::rules::RULES;
 
 /// Collects the problems while the settings are read. Their order does not depend on the order of the keys.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct SettingsReader {
     problems: BTreeSet<String>,
 }
 
-impl Reader {
+impl SettingsReader {
     pub(super) fn finish<T>(self, settings: T) -> Result<T, String> {
         const SHOWN: usize = 20;
         let count = self.problems.len();

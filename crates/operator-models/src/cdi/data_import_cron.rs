@@ -16,7 +16,7 @@ pub use crate::cdi::data_import_cron::rejection::{Cause, Rejection};
 pub(crate) use crate::cdi::data_import_cron::schedule::Schedule;
 pub use crate::cdi::data_import_cron::source::SOURCE_KINDS;
 use crate::cdi::data_import_cron::source::Source;
-pub use crate::cdi::data_import_cron::spec::{Origin, Spec};
+pub use crate::cdi::data_import_cron::spec::{ImageOrigin, Spec};
 
 /// The longest name of a `DataImportCron`, and of the `DataSource` that it manages.
 pub const NAME_MAX: usize = 63;

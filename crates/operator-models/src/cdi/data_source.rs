@@ -6,7 +6,7 @@ use kube_objects::name::is_dns1123_subdomain;
 /// Why the API server rejects a `DataSource`. If SSP creates the `DataSource`, SSP then creates no `DataImportCron` at
 /// all. If CDI creates it, the accepted `DataImportCron` never imports an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rejection {
+pub enum SourceRejection {
     NameMissing,
     NameInvalid,
     NameTooLong,
@@ -22,16 +22,16 @@ pub enum Rejection {
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource; containerized-data-importer
 /// pkg/controller/dataimportcron-controller.go, updateDataSource; k8s.io/apimachinery pkg/api/validation/objectmeta.go,
 /// `ValidateObjectMeta`.
-pub fn examine_names(name: &str, cron: Option<&str>) -> Option<Rejection> {
+pub fn examine_names(name: &str, cron: Option<&str>) -> Option<SourceRejection> {
     match name.len() {
-        0 => return Some(Rejection::NameMissing),
-        254.. => return Some(Rejection::NameTooLong),
-        _ if !is_dns1123_subdomain(name) => return Some(Rejection::NameInvalid),
+        0 => return Some(SourceRejection::NameMissing),
+        254.. => return Some(SourceRejection::NameTooLong),
+        _ if !is_dns1123_subdomain(name) => return Some(SourceRejection::NameInvalid),
         _ => {}
     }
     let cron = cron?;
     if cron.len() > 63 {
-        return Some(Rejection::CronLabelTooLong);
+        return Some(SourceRejection::CronLabelTooLong);
     }
-    value_error(cron).map(|_| Rejection::CronLabelInvalid)
+    value_error(cron).map(|_| SourceRejection::CronLabelInvalid)
 }

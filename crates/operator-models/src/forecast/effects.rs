@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cdi::data_source::Rejection;
+use crate::cdi::data_source::SourceRejection;
 use crate::forecast::{CreatedBy, Cron, Forecast, SspTemplate};
 use crate::ssp::data_sources::LostCron;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stop {
+pub enum ImportStop {
     /// SSP stops at a DataSource of the template, before it creates any DataImportCron.
     DataSource,
     DataImportCron,
@@ -83,20 +83,20 @@ impl Forecast<'_> {
     }
 
     /// Where the imports of templates stop, by name. A displaced template also counts as if it were alone.
-    pub fn stops(&self) -> BTreeMap<&str, BTreeSet<Stop>> {
+    pub fn stops(&self) -> BTreeMap<&str, BTreeSet<ImportStop>> {
         let wanted = self.crons.iter().map(|cron| {
             let is_shared = self.same_name.contains(&cron.key);
             (cron, is_shared, self.rejected_source(cron))
         });
         let lost = self.lost.iter().map(|lost| (&lost.cron, true, None));
-        let mut stops: BTreeMap<&str, BTreeSet<Stop>> = BTreeMap::new();
+        let mut stops: BTreeMap<&str, BTreeSet<ImportStop>> = BTreeMap::new();
         for (cron, is_shared, rejected_source) in wanted.chain(lost) {
             if let Some(template) = self.templates.get(cron.template) {
                 let found = [
-                    rejected_source.map(|_| Stop::DataSource),
-                    cron.rejected().map(|_| Stop::DataImportCron),
-                    cron.never_runs().first().map(|_| Stop::CronJob),
-                    is_shared.then_some(Stop::OtherTemplate),
+                    rejected_source.map(|_| ImportStop::DataSource),
+                    cron.rejected().map(|_| ImportStop::DataImportCron),
+                    cron.never_runs().first().map(|_| ImportStop::CronJob),
+                    is_shared.then_some(ImportStop::OtherTemplate),
                 ];
                 let known = stops.entry(template.name).or_default();
                 known.extend(found.into_iter().flatten());
@@ -110,7 +110,7 @@ impl Forecast<'_> {
     /// DIVERGES: the API server also rejects a DataSource that CDI creates (pkg/controller/dataimportcron-controller.go,
     /// updateDataSource). The rows of the operators' code do not say so, because a fake client takes any name, and the
     /// rules fire exactly where the rows say that something is lost.
-    pub fn rejected_source(&self, cron: &Cron) -> Option<Rejection> {
+    pub fn rejected_source(&self, cron: &Cron) -> Option<SourceRejection> {
         let managed = &self.templates.get(cron.template)?.spec.managed_data_source;
         let own = self.source(&cron.source.name);
         let of_ssp = own.filter(|source| source.creator != CreatedBy::Cdi);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::objects::{Kind, Labels, Objects, Real};
 use super::{CreatedBy, Cron, DataSource, Forecast};
-use crate::cdi::data_import_cron::{self as cdi, Origin};
+use crate::cdi::data_import_cron::{self as cdi, ImageOrigin};
 use crate::ssp::data_sources::Key;
 
 /// The crons, DataSources, and disks of golden images.
@@ -31,7 +31,7 @@ pub struct Disk {
     /// Its namespace, and the name of the DataSource that it was imported for. If no known cron imported it, its own
     /// name.
     pub data_source: Key,
-    pub origin: Arc<Origin>,
+    pub origin: Arc<ImageOrigin>,
 }
 
 #[expect(

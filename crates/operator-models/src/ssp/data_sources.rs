@@ -132,7 +132,7 @@ pub struct DataSource {
     pub architecture_label: Cow<'static, str>,
     /// The index of the cron that manages it in the list of the forecast.
     pub cron: Option<usize>,
-    pub rejected: Option<data_source::Rejection>,
+    pub rejected: Option<data_source::SourceRejection>,
     /// Whether a disk will exist for it; `None` if two crons have the same name.
     pub filled: Option<bool>,
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kube_objects::json::{Json, Object, WrongType};
 
 use crate::cdi::data_import_cron::{
-    DataImportCron, Origin, Rejection, Schedule, Spec, SpecVerdict, Verdict, examine_metadata,
+    DataImportCron, ImageOrigin, Rejection, Schedule, Spec, SpecVerdict, Verdict, examine_metadata,
     examine_names, examine_spec,
 };
 use crate::hco::golden_image::{Annotation, CommonTemplates, GoldenImage};
@@ -42,7 +42,7 @@ pub struct SspTemplate<'a> {
     /// The architecture label that the template itself sets on its crons.
     pub architecture_label: Option<String>,
     pub spec: Spec<'a>,
-    pub(crate) origin: Arc<Origin>,
+    pub(crate) origin: Arc<ImageOrigin>,
     /// Why the API server rejects its labels or annotations.
     metadata_rejected: Option<Rejection>,
     verdict: SpecVerdict,

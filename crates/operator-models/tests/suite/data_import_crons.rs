@@ -85,13 +85,13 @@ pub(super) fn words(rejection: &Rejection) -> &str {
 }
 
 /// The same for a `DataSource`.
-pub(super) fn words_of_data_source(rejection: data_source::Rejection) -> &'static str {
+pub(super) fn words_of_data_source(rejection: data_source::SourceRejection) -> &'static str {
     match rejection {
-        data_source::Rejection::NameMissing => "metadata.name: Required value",
-        data_source::Rejection::NameTooLong => "must be no more than 253 characters",
-        data_source::Rejection::NameInvalid => "metadata.name: Invalid value",
-        data_source::Rejection::CronLabelTooLong => "must be no more than 63 bytes",
-        data_source::Rejection::CronLabelInvalid => "a valid label must be",
+        data_source::SourceRejection::NameMissing => "metadata.name: Required value",
+        data_source::SourceRejection::NameTooLong => "must be no more than 253 characters",
+        data_source::SourceRejection::NameInvalid => "metadata.name: Invalid value",
+        data_source::SourceRejection::CronLabelTooLong => "must be no more than 63 bytes",
+        data_source::SourceRejection::CronLabelInvalid => "a valid label must be",
     }
 }
 

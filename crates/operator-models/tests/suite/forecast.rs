@@ -169,7 +169,7 @@ fn crons(forecast: &Forecast<'_>) -> Value {
         && !forecast
             .data_sources
             .values()
-            .any(|source| source.rejected == Some(data_source::Rejection::NameMissing));
+            .any(|source| source.rejected == Some(data_source::SourceRejection::NameMissing));
     let crons = forecast.crons.iter().map(|cron| {
         let verdict = &cron.verdict;
         let rejected_by = cron.rejected().map(rejecter);

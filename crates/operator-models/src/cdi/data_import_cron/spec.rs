@@ -7,7 +7,7 @@ use kube_objects::json::{Field, Kind, Object, WrongType};
 use kube_objects::quantity::Quantity;
 
 /// The source of an image: a URL, an image stream, or the namespace and the name of a PVC.
-pub type Origin = [Option<String>; 4];
+pub type ImageOrigin = [Option<String>; 4];
 
 /// The spec of a `DataImportCron`.
 ///
@@ -90,7 +90,7 @@ impl<'a> Spec<'a> {
         found
     }
 
-    pub(crate) fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> ImageOrigin {
         let source = self.volume().object("source");
         let (registry, pvc) = (source.object("registry"), source.object("pvc"));
         [
