@@ -6,6 +6,7 @@
 //! Nothing in this crate prints.
 
 #![cfg(feature = "run")]
+
 mod cache;
 mod host_calls;
 mod objects;

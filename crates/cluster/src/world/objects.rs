@@ -155,7 +155,6 @@ types! {
         metadata: Metadata = "/metadata",
         /// The UID of the VM that it belongs to.
         machine: String = "/metadata/labels/kubevirt.io~1created-by",
-        image: Option<Registry> = "/spec/source/registry",
         phase: String = "/status/phase",
         progress: String = "/status/progress",
         restarts: u64 = "/status/restartCount",
@@ -197,7 +196,6 @@ types! {
 
     Volume {
         name: String = "/name",
-        image: String = "/containerDisk/image",
         disk: String = "/dataVolume/name",
         claim: String = "/persistentVolumeClaim/claimName",
     }
@@ -425,12 +423,10 @@ impl DataSource {
 }
 
 impl DataVolume {
-    /// Whether it belongs to a DataImportCron, or whether its disk does not exist yet and belongs to a VM or is imported
-    /// from a registry.
+    /// Whether it belongs to a DataImportCron, or to a VM whose disk does not exist yet.
     pub fn is_used(&self) -> bool {
         let is_unfinished = self.phase != "Succeeded";
-        let makes_disk = self.image.is_some() || !self.machine.is_empty();
-        self.metadata.cron().is_some() || is_unfinished && makes_disk
+        self.metadata.cron().is_some() || is_unfinished && !self.machine.is_empty()
     }
 }
 

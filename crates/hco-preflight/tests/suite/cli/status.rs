@@ -60,18 +60,14 @@ fn a_snapshot_has_what_is_read_and_no_secrets() {
     });
     let spec = json!({"workloads": {"nodePlacement": {}}});
     let volumes = json!([{"cloudInitNoCloud": {"userData": "hunter2"}}]);
-    let vm = json!({"metadata": {"annotations": secret}, "spec": {"template": {"spec": {"volumes": volumes}}}});
     let image = json!({"registry": {"url": "docker://user:hunter2@a.test/b:1"}});
+    let templates = json!([{"metadata": {"name": "disk"}, "spec": {"source": image}}]);
+    let vm = json!({"metadata": {"annotations": secret}, "spec": {"dataVolumeTemplates": templates, "template": {"spec": {"volumes": volumes}}}});
     let disk = json!({"pvc": {"namespace": "team", "name": "source-disk"}});
     let of_cron = json!({"metadata": {"labels": {"cdi.kubevirt.io/dataImportCron": "gone-cron"}}});
     let mut objects = vec![
         hyperconverged(json!({"metadata": {"annotations": annotations}, "spec": spec})),
         object("VirtualMachine", "team/secret-vm", vm),
-        object(
-            "DataVolume",
-            "team/volume",
-            json!({"spec": {"source": image}}),
-        ),
         object("DataSource", "team/own", json!({"spec": {"source": disk}})),
     ];
     for kind in ["PersistentVolumeClaim", "VolumeSnapshot"] {
