@@ -111,10 +111,17 @@ describe("the page in Chromium", () => {
     await context.close();
   });
 
-  test("shows for every case what the engine answers natively", async (t) => {
+  // host.test.ts compares the answers to all cases.
+  test("shows for each combination of findings what the engine answers natively", async (t) => {
     const { page, context } = await open();
-    let checked = 0;
+    const combinations = new Map<string, Native>();
     for (const native of answers()) {
+      const { allowed, findings } = native.report;
+      const combination = [allowed, ...findings.map((it) => `${it.level} ${it.rule} ${it.fixes.length}`)].join();
+      if (!combinations.has(combination)) combinations.set(combination, native);
+    }
+    let checked = 0;
+    for (const native of combinations.values()) {
       const state = stateOf(native);
       try {
         nodesOf(state);
@@ -126,7 +133,7 @@ describe("the page in Chromium", () => {
       assert.deepEqual(await shown(page), expected(native), native.name);
       checked++;
     }
-    assert.ok(checked > 490, `only ${checked} cases`);
+    assert.ok(checked > 150, `only ${checked} cases`);
     t.diagnostic(`${checked} cases`);
     await context.close();
   });
