@@ -102,7 +102,7 @@ fn given<'a>(
         import: configuration.import,
         common: &installation.common,
         golden_namespace: &installation.golden_namespace,
-        version: installation.version.number,
+        version: installation.version,
         is_complete: configuration.origin == Origin::Stored,
         census: census.ok_or(NoForecast::NodesUnknown)?,
     })

@@ -14,14 +14,16 @@ use operator_models::hco::import::Import;
 use operator_models::hco::jsonpatch;
 use operator_models::hco::node::Census;
 use operator_models::hco::template::{ARCHITECTURES, Template};
+use operator_models::hco::version::HcoVersion;
 use operator_models::kubevirt::preference::only_architecture;
 
-use crate::version::Version;
+use crate::version::{StatedVersion, VersionSource};
 
 /// Facts about HCO in the cluster, from a status and from the settings.
 #[derive(Debug)]
 pub(crate) struct Installation<'a> {
-    pub(crate) version: Version,
+    pub(crate) version: HcoVersion,
+    pub(crate) stated_version: StatedVersion,
     /// The object with the status that is used; `None` if the API server has not stored one.
     pub(crate) stored: Option<&'a HyperConverged<'a>>,
     pub(crate) common: CommonTemplates,
@@ -59,7 +61,7 @@ impl<'a> Configuration<'a> {
         origin: Origin,
         before: Option<&HyperConverged<'_>>,
     ) -> Self {
-        let version = installation.version.number;
+        let version = installation.version;
         let import_before = before.map(|before| &before.import);
         Self {
             hco,
@@ -76,8 +78,14 @@ impl<'a> Configuration<'a> {
         }
     }
 
-    pub(crate) fn version(&self) -> &'a Version {
-        &self.installation.version
+    pub(crate) fn version(&self) -> HcoVersion {
+        self.installation.version
+    }
+
+    /// Whether the object or the settings contain the version. Otherwise, it is the newest one, and a fix has to suit all
+    /// versions.
+    pub(crate) fn is_version_known(&self) -> bool {
+        self.installation.stated_version.source != VersionSource::Default
     }
 
     pub(crate) fn status_templates(&self) -> &'a [StatusTemplate] {
@@ -93,9 +101,8 @@ impl<'a> Configuration<'a> {
 
     /// Whether KubeVirt accepts only VMs of virt-api's architecture.
     pub(crate) fn restricts_vms(&self) -> bool {
-        let version = self.version();
-        version.is_known()
-            && version.number.rejects_vms_without_import()
+        self.is_version_known()
+            && self.version().rejects_vms_without_import()
             && self.import == Import::Disabled
             && !self.hco.places_infra
             && !jsonpatch::enables_multi_architecture(self.hco.patches.kubevirt.as_deref())
@@ -146,7 +153,7 @@ impl<'a> Configuration<'a> {
         &self,
         template: &'t Template<'_>,
     ) -> Option<(&'t str, &'static str)> {
-        let version = self.version().number;
+        let version = self.version();
         let preference = self
             .default_preference(template)
             .filter(|_| version.requires_architectures_in_preferences())?;
@@ -200,7 +207,7 @@ impl<'a> Configuration<'a> {
     pub(crate) fn import_path(&self) -> FieldPath {
         let import = &self.hco.import;
         let fields = &self.hco.fields;
-        let version = self.version().number;
+        let version = self.version();
         let gate = import.gate_index(version);
         let has_field = import.api_version == ApiVersion::V1beta1 || version.has_import_field();
         match gate {
@@ -212,7 +219,7 @@ impl<'a> Configuration<'a> {
 
     /// The path of the field that enables the import. HCO before 1.16 has none, so there it is the placement.
     pub(crate) fn import_or_placement_path(&self) -> FieldPath {
-        if self.version().number.has_import() {
+        if self.version().has_import() {
             self.import_path()
         } else {
             self.placement_path()

@@ -10,12 +10,12 @@ use strum::IntoStaticStr;
 
 use crate::change::{Change, Side};
 use crate::images::Images;
-use crate::loss::{Loss, Losses};
+use crate::loss::{Loss, losses};
 use crate::machine::Machine;
 use crate::needs::{applies, node_level};
 use crate::rule::{Condition, Level, Rule};
 use crate::rules::{CHECKS, Check, MACHINE_CHECKS};
-use crate::settings::{Settings, Updates};
+use crate::settings::Settings;
 use crate::violation::{Violation, Violations};
 
 /// The outcome of a finding, the most severe first.
@@ -61,7 +61,7 @@ struct Doubts<'a> {
 pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<Detection<'f>> {
     let existing = change
         .before
-        .filter(|_| settings.updates == Updates::Ratchet)
+        .filter(|_| !settings.denies_existing_problems)
         .map(|before| Existing::new(before, &change.after));
     let after = &change.after.configuration;
     let doubts = Doubts::new(&change.after);
@@ -103,7 +103,7 @@ pub(crate) fn evaluate_machine<'f>(
     new: &'f Machine<'f>,
     settings: &Settings,
 ) -> Vec<Detection<'f>> {
-    let old = old.filter(|_| settings.updates == Updates::Ratchet);
+    let old = old.filter(|_| !settings.denies_existing_problems);
     let mut detections = Vec::new();
     for (rule, check) in MACHINE_CHECKS {
         let old = old
@@ -180,7 +180,7 @@ impl<'v> Known<'v> {
         violations: Violations<'f>,
         settings: &Settings,
         doubts: &Doubts<'_>,
-        losses: Option<&Losses>,
+        losses: Option<&BTreeMap<Option<String>, Loss>>,
     ) -> impl Iterator<Item = Detection<'f>> {
         violations.into_iter().filter_map(move |violation| {
             let doubt = doubts.of(rule, &violation);
@@ -188,7 +188,7 @@ impl<'v> Known<'v> {
             let is_known = self.contains(&violation, outcome);
             let loss = losses
                 .filter(|_| is_known)
-                .and_then(|losses| losses.of(violation.template).cloned());
+                .and_then(|losses| losses.get(&violation.template.map(str::to_owned)).cloned());
             Some(Detection {
                 rule,
                 outcome: if is_known && loss.is_none() {
@@ -210,7 +210,7 @@ struct Existing<'a> {
     before: &'a Side<'a>,
     /// Replaces `before` where its own forecast does not show its problems.
     replacement: Option<Side<'a>>,
-    losses: Losses,
+    losses: BTreeMap<Option<String>, Loss>,
 }
 
 impl<'a> Existing<'a> {
@@ -222,7 +222,7 @@ impl<'a> Existing<'a> {
         ];
         Self {
             before,
-            losses: Losses::new(before, after, sides),
+            losses: losses(before, after, sides),
             replacement: if before.matches_no_node() {
                 Some(before.accepted(after.census))
             } else {

@@ -8,7 +8,8 @@ use kube_objects::path::{FieldPath, Segment};
 use operator_models::hco::hyperconverged::HyperConverged;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use strum::IntoStaticStr;
+
+use crate::rule::Repair;
 
 /// One way to resolve a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,17 +24,6 @@ pub struct Fix {
     /// The repair in the settings that makes these edits.
     #[serde(skip)]
     pub(crate) repair: Option<Repair>,
-}
-
-/// A fix that can be applied at admission if the settings name it.
-#[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", const_into_str)]
-pub(crate) enum Repair {
-    EnableImport,
-    PlaceOn(String),
-    Normalise,
-    /// Set the annotation of a template to the architectures of its image.
-    FromImage,
 }
 
 impl Fix {

@@ -23,10 +23,9 @@ use crate::configuration::Configuration;
 use crate::evaluate::{Detection, Outcome};
 use crate::finding::Finding;
 use crate::fix::Fix;
-use crate::images::Images;
 use crate::inputs::Inputs;
 use crate::proposal::Proposal;
-use crate::rule::RepairKind;
+use crate::rule::Repair;
 use crate::settings::Settings;
 use crate::violation::Description;
 
@@ -52,7 +51,7 @@ impl<'r, 'f> Fixes<'r, 'f> {
     ) -> Self {
         let lacks_import = detections
             .iter()
-            .any(|detection| detection.rule.repairs == RepairKind::Import);
+            .any(|detection| detection.rule.repair == Some(Repair::EnableImport));
         let configuration = &change.after.configuration;
         let mut names: BTreeSet<&str> = shown(detections)
             .filter_map(|detection| detection.violation.template)
@@ -90,7 +89,7 @@ impl<'r, 'f> Fixes<'r, 'f> {
     pub(crate) fn enable_import_if_proposed(&self) -> Option<Fix> {
         let is_off = self.configuration().import == Import::Disabled;
         // HCO before 1.16 has no import. SSP rejects architectures that it does not know.
-        let is_possible = self.configuration().version().number.has_import()
+        let is_possible = self.configuration().version().has_import()
             && self.change.after.census.is_none_or(knows_all);
         (is_off && is_possible && !self.detections.is_empty()).then(|| {
             let corrections = self.corrections();
@@ -147,11 +146,6 @@ impl<'r, 'f> Fixes<'r, 'f> {
 
     fn workload(&self) -> &'f BTreeMap<String, usize> {
         self.change.after.workload()
-    }
-
-    /// Whether the settings ask for image look-ups, but none were made.
-    fn skips_images(&self) -> bool {
-        matches!(self.change.images, Images::Skipped)
     }
 }
 

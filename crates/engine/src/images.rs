@@ -10,21 +10,14 @@ use operator_models::hco::node::Census;
 
 use crate::configuration::Configuration;
 
-/// The state of the image look-ups for an object.
-#[derive(Debug)]
-pub(crate) enum Images {
-    NotWanted,
-    /// The settings ask for look-ups, but none is made. Then no fix of an annotation is complete.
-    Skipped,
-    LookedUp(Lookups),
-}
-
 /// The maximum number of look-ups for one request. The host makes them one after the other while the API server waits.
 const LIMIT: usize = 20;
 
-/// The images of a request that were looked up, and why others were not.
+/// The images of a request that were looked up, and why others were not. By default, none is looked up.
 #[derive(Debug, Default)]
-pub(crate) struct Lookups {
+pub(crate) struct Images {
+    /// Whether the settings ask for look-ups, but none is made. Then no fix of an annotation is complete.
+    pub(crate) are_skipped: bool,
     /// The answers by the name of the template and the URL. Thousands of templates can have the same image.
     answers: BTreeMap<(String, String), Rc<Result<Contents, Unknown>>>,
     excess: usize,
@@ -34,17 +27,21 @@ pub(crate) struct Lookups {
 }
 
 impl Images {
+    pub(crate) fn skipped() -> Self {
+        Self {
+            are_skipped: true,
+            ..Self::default()
+        }
+    }
+
     /// The contents of an image, or why they are unknown; `None` if it is not looked up.
     pub(crate) fn contents_of(
         &self,
         configuration: &Configuration<'_>,
         image: &GoldenImage<'_>,
     ) -> Option<Result<&Contents, &Unknown>> {
-        let Self::LookedUp(lookups) = self else {
-            return None;
-        };
         let url = url(configuration, image)?.to_owned();
-        let answer = lookups.answers.get(&(image.name.to_owned(), url))?;
+        let answer = self.answers.get(&(image.name.to_owned(), url))?;
         Some((**answer).as_ref())
     }
 
@@ -64,77 +61,71 @@ impl Images {
     /// Why images were not checked, one sentence for each reason.
     pub(crate) fn not_checked(&self) -> Vec<String> {
         const SHOWN: usize = 3;
-        let Self::LookedUp(lookups) = self else {
-            return Vec::new();
-        };
         let list = |set: &BTreeSet<String>| {
             let items: Vec<&String> = set.iter().collect();
             text::list(&items, SHOWN)
         };
         let mut lines = Vec::new();
-        if lookups.excess > 0 {
-            let images = if lookups.excess == 1 {
+        if self.excess > 0 {
+            let images = if self.excess == 1 {
                 "image was"
             } else {
                 "images were"
             };
             lines.push(format!(
                 "{} {images} not checked: a request makes at most {LIMIT} lookups.",
-                lookups.excess
+                self.excess
             ));
         }
-        if !lookups.unlisted_hosts.is_empty() {
-            let hosts = list(&lookups.unlisted_hosts);
+        if !self.unlisted_hosts.is_empty() {
+            let hosts = list(&self.unlisted_hosts);
             lines.push(format!(
                 "Images at {hosts} were not checked: the setting registries does not list the host."
             ));
         }
-        if !lookups.other_sources.is_empty() {
-            let templates = list(&lookups.other_sources);
+        if !self.other_sources.is_empty() {
+            let templates = list(&self.other_sources);
             lines.push(format!(
                 "Images of templates {templates} were not checked: the source has no docker:// URL."
             ));
         }
         lines
     }
-}
 
-impl Lookups {
-    pub(crate) fn read<'i>(
+    pub(crate) fn look_up<'i>(
         configuration: &Configuration<'i>,
         wanted: impl Iterator<Item = &'i GoldenImage<'i>>,
         census: &Census,
         is_allowed: impl Fn(&str) -> bool,
         registry: &dyn Registry,
     ) -> Self {
-        let mut lookups = Self::default();
-        // The templates of each image.
-        let mut images: BTreeMap<Image, Vec<(String, String)>> = BTreeMap::new();
+        let mut images = Self::default();
+        let mut templates_by_image: BTreeMap<Image, Vec<(String, String)>> = BTreeMap::new();
         for image in wanted {
             let url = url(configuration, image);
             let key = || (image.name.to_owned(), url.unwrap_or_default().to_owned());
             match url.and_then(Image::of_cron) {
                 None => {
-                    lookups.other_sources.insert(text::quote(image.name));
+                    images.other_sources.insert(text::quote(image.name));
                 }
                 Some(Err(why)) => {
                     let answer = Rc::new(Err(Unknown::Url(why)));
-                    lookups.answers.insert(key(), answer);
+                    images.answers.insert(key(), answer);
                 }
                 Some(Ok(image)) if !is_allowed(image.host()) => {
-                    lookups.unlisted_hosts.insert(text::quote(image.host()));
+                    images.unlisted_hosts.insert(text::quote(image.host()));
                 }
-                Some(Ok(image)) => images.entry(image).or_default().push(key()),
+                Some(Ok(image)) => templates_by_image.entry(image).or_default().push(key()),
             }
         }
         // Besides the architectures in an annotation, a fix needs to know which ones it can add.
         let architectures: BTreeSet<String> = census.workload.keys().cloned().collect();
         let each = Image::look_ups(architectures.len());
         let mut left = LIMIT;
-        for (image, templates) in images {
+        for (image, templates) in templates_by_image {
             // Reserving all look-ups in advance makes the choice of images independent of the answers.
             let Some(rest) = left.checked_sub(each) else {
-                lookups.excess += 1;
+                images.excess += 1;
                 continue;
             };
             left = rest;
@@ -142,9 +133,9 @@ impl Lookups {
             let answers = templates
                 .into_iter()
                 .map(|template| (template, Rc::clone(&answer)));
-            lookups.answers.extend(answers);
+            images.answers.extend(answers);
         }
-        lookups
+        images
     }
 }
 

@@ -17,13 +17,13 @@ use operator_models::hco::node_info::NodeInfo;
 use crate::change::{Change, Side, find_changes};
 use crate::cluster::{Cluster, Unreadable};
 use crate::configuration::{Configuration, Origin};
-use crate::images::{self, Images, Lookups};
+use crate::images::{self, Images};
 use crate::needs::node_level;
-use crate::nodes::{Nodes, NodesSource};
+use crate::nodes::Nodes;
 use crate::request::{Detail, HyperConvergedRequest};
-use crate::rule::{Level, RepairKind};
+use crate::rule::{Level, Repair};
 use crate::rules::{CHECKS, Check, RULES};
-use crate::settings::{ImageChecks, Settings, Updates};
+use crate::settings::{ImageChecks, Settings};
 
 #[derive(Debug)]
 pub(crate) struct Inputs<'a> {
@@ -108,7 +108,7 @@ impl<'a> Inputs<'a> {
     }
 
     pub(crate) fn census(&self, placement: &Placement) -> Option<&Census> {
-        self.nodes.as_ref()?.as_ref().ok()?.census(placement)
+        self.known_nodes()?.census(placement)
     }
 
     pub(crate) fn census_before(&self, placement: &Placement) -> Option<&Census> {
@@ -118,8 +118,8 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    pub(crate) fn nodes_source(&self) -> Option<&NodesSource> {
-        Some(&self.nodes.as_ref()?.as_ref().ok()?.source)
+    pub(crate) fn known_nodes(&self) -> Option<&Nodes<'a>> {
+        self.nodes.as_ref()?.as_ref().ok()
     }
 }
 
@@ -140,11 +140,11 @@ fn read_images(
     registry: &dyn Registry,
 ) -> Images {
     if !settings.wants_images() || !after.installation.deploys_golden_images {
-        return Images::NotWanted;
+        return Images::default();
     }
-    let before = before.filter(|_| settings.updates == Updates::Ratchet);
+    let before = before.filter(|_| !settings.denies_existing_problems);
     let Some(census) = census else {
-        return Images::Skipped;
+        return Images::skipped();
     };
     let lacks_import = |configuration: &Configuration<'_>, census: &Census| {
         configuration.import == Import::Disabled
@@ -153,7 +153,7 @@ fn read_images(
     };
     let is_repaired = || {
         let mut rules = RULES.iter();
-        rules.any(|rule| rule.repairs == RepairKind::Import && settings.is_checked(rule))
+        rules.any(|rule| rule.repair == Some(Repair::EnableImport) && settings.is_checked(rule))
     };
     let lacked = before.zip(census_before);
     let is_read = after.import == Import::Enabled
@@ -161,7 +161,7 @@ fn read_images(
             && !lacked.is_some_and(|(before, census)| lacks_import(before, census))
             && is_repaired();
     if !is_read {
-        return Images::Skipped;
+        return Images::skipped();
     }
     let existing = before
         .filter(|before| before.import == Import::Enabled)
@@ -171,7 +171,7 @@ fn read_images(
         is_checked(image, settings) && !existing.contains(&images::identity(after, image))
     });
     let is_allowed = |host: &str| settings.allows(host);
-    Images::LookedUp(Lookups::read(after, wanted, census, is_allowed, registry))
+    Images::look_up(after, wanted, census, is_allowed, registry)
 }
 
 fn is_checked(image: &GoldenImage<'_>, settings: &Settings) -> bool {

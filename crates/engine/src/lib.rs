@@ -75,7 +75,7 @@ pub use report::{
     Boot, CronReport, DataSourceReport, ForecastReport, NoForecastReport, Report, TemplateReport,
     VirtualMachineReport,
 };
-pub use rule::{Condition, Level, RepairKind, Rule, Subject};
+pub use rule::{Condition, Level, Repair, Rule, Subject};
 pub use rules::RULES;
 pub use version::{StatedVersion, VersionSource};
 pub use violation::Consequence;

@@ -27,38 +27,26 @@ pub(crate) enum Loss {
     Acceptance,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Losses {
-    object: Option<Loss>,
-    templates: BTreeMap<String, Loss>,
-}
-
-impl Losses {
-    /// Compares two sides. `accepted` are the same sides as if HCO and SSP rejected nothing.
-    pub(crate) fn new(before: &Side<'_>, after: &Side<'_>, accepted: [&Side<'_>; 2]) -> Self {
-        let [had, has] = accepted.map(imports);
-        let [stopped, stops] = accepted.map(stops);
-        let lost = has.iter().filter_map(|(name, now)| {
-            let loss = lost_import(had.get(name)?, now, after).or_else(|| {
-                let known = stopped.get(name).cloned().unwrap_or_default();
-                let stop = stops.get(name)?.difference(&known).next()?;
-                Some(Loss::Stop(*stop))
-            });
-            Some(((*name).to_owned(), loss?))
+/// What an update ends, by template; `None` stands for the object as a whole. `accepted` are the same sides as if HCO and
+/// SSP rejected nothing.
+pub(crate) fn losses(
+    before: &Side<'_>,
+    after: &Side<'_>,
+    accepted: [&Side<'_>; 2],
+) -> BTreeMap<Option<String>, Loss> {
+    let [had, has] = accepted.map(imports);
+    let [stopped, stops] = accepted.map(stops);
+    let of_templates = has.iter().filter_map(|(name, now)| {
+        let loss = lost_import(had.get(name)?, now, after).or_else(|| {
+            let known = stopped.get(name).cloned().unwrap_or_default();
+            let stop = stops.get(name)?.difference(&known).next()?;
+            Some(Loss::Stop(*stop))
         });
-        Self {
-            object: (!before.is_rejected() && after.is_rejected()).then_some(Loss::Acceptance),
-            templates: lost.collect(),
-        }
-    }
-
-    /// The loss of a template, or of the object as a whole.
-    pub(crate) fn of(&self, template: Option<&str>) -> Option<&Loss> {
-        match template {
-            Some(name) => self.templates.get(name),
-            None => self.object.as_ref(),
-        }
-    }
+        Some((Some((*name).to_owned()), loss?))
+    });
+    let is_newly_rejected = !before.is_rejected() && after.is_rejected();
+    let of_object = is_newly_rejected.then_some((None, Loss::Acceptance));
+    of_templates.chain(of_object).collect()
 }
 
 impl Loss {

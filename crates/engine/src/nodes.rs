@@ -3,42 +3,14 @@
 use kube_objects::placement::Placement;
 use operator_models::hco::node::{self, Census};
 use operator_models::hco::node_info::NodeInfo;
-use strum::IntoStaticStr;
 
 use crate::cluster::{self, Cluster, Resource, ServiceAccount, Unreadable};
 
 #[derive(Debug)]
 pub(crate) struct Nodes<'a> {
-    pub(crate) source: NodesSource,
+    /// HCO's status, if it replaces the list. Then the numbers and the labels of the nodes are unknown.
+    status: Option<&'a NodeInfo>,
     counted: Vec<(&'a Placement, Census)>,
-}
-
-#[derive(Debug, Clone, IntoStaticStr)]
-#[strum(serialize_all = "lowercase", const_into_str)]
-pub(crate) enum NodesSource {
-    /// The architectures that HCO has read from the nodes and written into its status. The numbers of nodes are
-    /// unknown. The default architecture is known only if HCO writes it.
-    Status {
-        default_architecture: Option<String>,
-    },
-    List,
-}
-
-impl NodesSource {
-    /// The architecture that HCO chooses as the default for these nodes.
-    pub(crate) fn default_architecture<'c>(&'c self, census: &'c Census) -> Option<&'c str> {
-        match self {
-            Self::List => census.default_architecture(),
-            Self::Status {
-                default_architecture: Some(default),
-            } => Some(default),
-            // Without the numbers of the nodes, the most common architecture is not known.
-            Self::Status { .. } => census.default_architecture().filter(|default| {
-                let first = census.control_plane.first();
-                census.workload.len() == 1 || first.is_some_and(|first| first == default)
-            }),
-        }
-    }
 }
 
 impl<'a> Nodes<'a> {
@@ -55,22 +27,20 @@ impl<'a> Nodes<'a> {
     pub(crate) fn parse(list: &[u8], placements: &[&'a Placement]) -> Result<Self, String> {
         let censuses = node::census(list, placements)?;
         Ok(Self {
-            source: NodesSource::List,
+            status: None,
             counted: placements.iter().copied().zip(censuses).collect(),
         })
     }
 
     /// The nodes that HCO has read for this placement.
-    pub(crate) fn from_status(info: &NodeInfo, placement: &'a Placement) -> Self {
+    pub(crate) fn from_status(info: &'a NodeInfo, placement: &'a Placement) -> Self {
         let workload = info.workload.iter().map(|name| (name.clone(), 1));
         let census = Census {
             workload: workload.collect(),
             control_plane: info.control_plane.iter().cloned().collect(),
         };
         Self {
-            source: NodesSource::Status {
-                default_architecture: info.default_architecture.clone(),
-            },
+            status: Some(info),
             counted: vec![(placement, census)],
         }
     }
@@ -78,5 +48,28 @@ impl<'a> Nodes<'a> {
     pub(crate) fn census(&self, placement: &Placement) -> Option<&Census> {
         let (_, census) = self.counted.iter().find(|(known, _)| *known == placement)?;
         Some(census)
+    }
+
+    pub(crate) fn are_listed(&self) -> bool {
+        self.status.is_none()
+    }
+
+    pub(crate) fn source(&self) -> &'static str {
+        if self.are_listed() { "list" } else { "status" }
+    }
+
+    /// The architecture that HCO chooses as the default for these nodes.
+    pub(crate) fn default_architecture<'c>(&'c self, census: &'c Census) -> Option<&'c str> {
+        let counted = census.default_architecture();
+        let Some(info) = self.status else {
+            return counted;
+        };
+        // Without the numbers of the nodes, the most common architecture is not known.
+        let is_certain = |default: &&str| {
+            let first = census.control_plane.first();
+            census.workload.len() == 1 || first.is_some_and(|first| first == default)
+        };
+        let stated = info.default_architecture.as_deref();
+        stated.or_else(|| counted.filter(is_certain))
     }
 }

@@ -1,7 +1,5 @@
 //! The name of the object in a request, for users.
 
-use std::fmt;
-
 use kube_objects::request::Request;
 use kube_objects::text::escape;
 
@@ -9,44 +7,21 @@ pub(crate) const MAX_NAME_LENGTH: usize = 253;
 
 pub(crate) const HYPER_CONVERGED: &str = "HyperConverged";
 
-/// The kind and the name of the object, for users.
-#[derive(Debug, Clone)]
-pub(crate) struct ObjectName {
-    pub(crate) kind: &'static str,
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-}
+pub(crate) const VIRTUAL_MACHINE: &str = "VirtualMachine";
 
-impl ObjectName {
-    pub(crate) fn new(kind: &'static str, request: &Request<'_>) -> Self {
-        Self {
-            kind,
-            namespace: request.namespace.clone(),
-            name: request.name.clone(),
-        }
-    }
-
-    /// The same name with the namespace and the name of the object, where the request does not contain them.
-    pub(crate) fn or(mut self, namespace: &str, name: &str) -> Self {
-        if self.namespace.is_empty() {
-            namespace.clone_into(&mut self.namespace);
-        }
-        if self.name.is_empty() {
-            name.clone_into(&mut self.name);
-        }
-        self
-    }
-}
-
-impl fmt::Display for ObjectName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ", self.kind)?;
-        if !self.namespace.is_empty() {
-            write!(f, "{}/", escape(&self.namespace, MAX_NAME_LENGTH))?;
-        }
-        match self.name.as_str() {
-            "" => f.write_str("(without a name)"),
-            name => f.write_str(&escape(name, MAX_NAME_LENGTH)),
-        }
-    }
+/// The kind and the name of the object, for users. `own` are the object's namespace and name, which replace those that the
+/// request does not contain.
+pub(crate) fn object_name(kind: &str, request: &Request<'_>, own: [&str; 2]) -> String {
+    let shown = |stated: &str, own: &str| {
+        let name = if stated.is_empty() { own } else { stated };
+        escape(name, MAX_NAME_LENGTH)
+    };
+    let [own_namespace, own_name] = own;
+    let namespace = shown(&request.namespace, own_namespace);
+    let slash = if namespace.is_empty() { "" } else { "/" };
+    let name = match shown(&request.name, own_name) {
+        name if name.is_empty() => "(without a name)".to_owned(),
+        name => name,
+    };
+    format!("{kind} {namespace}{slash}{name}")
 }

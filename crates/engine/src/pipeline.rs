@@ -1,6 +1,8 @@
 //! Evaluates a payload step by step, and returns a report.
 
 use kube_objects::json::Json;
+use operator_models::hco::api_version::is_hyperconverged;
+use operator_models::kubevirt::virtual_machine::is_virtual_machine;
 
 use crate::change::{Change, Comparison, Side};
 use crate::cluster::{Cluster, OnlyNodes};
@@ -10,7 +12,7 @@ use crate::inputs::Inputs;
 use crate::render;
 use crate::repair::{Repaired, repair};
 use crate::report::Report;
-use crate::request::{Detail, HyperConvergedRequest, Parsed};
+use crate::request::{self, Detail, HyperConvergedRequest, VirtualMachineRequest};
 use crate::settings::Settings;
 use crate::virtual_machine;
 
@@ -18,30 +20,37 @@ use crate::virtual_machine;
 ///
 /// Never fails: if the object cannot be evaluated, the report says so.
 pub fn validate(payload: &[u8], cluster: &dyn Cluster) -> Report {
-    evaluate_payload(payload, Detail::Verdict, None, cluster)
+    evaluate_payload(payload, Detail::Verdict, None, cluster).unwrap_or_else(|report| *report)
 }
 
 /// Evaluates a request for the `report` operation: the report also contains the golden images.
 pub fn report(payload: &[u8], cluster: &dyn Cluster) -> Report {
-    evaluate_payload(payload, Detail::Everything, None, cluster)
+    evaluate_payload(payload, Detail::Everything, None, cluster).unwrap_or_else(|report| *report)
 }
 
 /// Evaluates a request against a list of nodes as JSON, without looking up images. With a comparison, the report contains
 /// the changes.
 pub fn report_change(payload: &[u8], nodes: &str, comparison: Option<&Comparison<'_>>) -> Report {
     evaluate_payload(payload, Detail::Everything, comparison, &OnlyNodes(nodes))
+        .unwrap_or_else(|report| *report)
 }
 
+/// Reads and evaluates a payload. The error is the answer to a request that needs no evaluation.
 fn evaluate_payload(
     payload: &[u8],
     detail: Detail,
     comparison: Option<&Comparison<'_>>,
     host: &dyn Cluster,
-) -> Report {
-    match Parsed::parse(payload, detail, comparison) {
-        Err(report) => *report,
-        Ok(Parsed::VirtualMachine(request)) => virtual_machine::evaluate(&request, host),
-        Ok(Parsed::HyperConverged(request)) => evaluate_hyperconverged(&request, host),
+) -> Result<Report, Box<Report>> {
+    let (request, settings) = request::read(payload)?;
+    if is_virtual_machine(&request) {
+        let request = VirtualMachineRequest::read(&request, &settings, detail)?;
+        Ok(virtual_machine::evaluate(&request, host))
+    } else if is_hyperconverged(&request) {
+        let request = HyperConvergedRequest::read(&request, &settings, comparison, detail)?;
+        Ok(evaluate_hyperconverged(&request, host))
+    } else {
+        Ok(Report::accepted())
     }
 }
 

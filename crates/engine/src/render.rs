@@ -20,8 +20,7 @@ use crate::evaluate::{Detection, Outcome};
 use crate::finding::Finding;
 use crate::fixes::recommended_patch;
 use crate::inputs::Inputs;
-use crate::nodes::NodesSource;
-use crate::object_name::ObjectName;
+use crate::nodes::Nodes;
 use crate::repair::{Repaired, Step};
 use crate::report::{Boot, Report, TemplateReport};
 use crate::request::Detail;
@@ -38,19 +37,21 @@ pub(crate) fn report(change: &Change<'_>, inputs: &Inputs<'_>, detail: Detail) -
     let side = &change.after;
     let configuration = &side.configuration;
     let census = side.census;
+    let nodes = inputs.known_nodes();
+    let stated_version = &configuration.installation.stated_version;
     let report = Report {
         nodes: census
-            .filter(|_| matches!(inputs.nodes_source(), Some(NodesSource::List)))
+            .filter(|_| nodes.is_some_and(Nodes::are_listed))
             .map(|census| census.workload.clone()),
         workload_architectures: census.map(|census| names(census.workload.keys())),
         control_plane_architectures: census.map(|census| names(&census.control_plane)),
-        hco_version: Some(configuration.version().stated.text()),
-        version: Some(configuration.version().stated.clone()),
+        hco_version: Some(stated_version.text()),
+        version: Some(stated_version.clone()),
         default_architecture: census
-            .filter(|_| configuration.version().number.sets_defaults())
-            .and_then(|census| inputs.nodes_source()?.default_architecture(census))
+            .filter(|_| configuration.version().sets_defaults())
+            .and_then(|census| nodes?.default_architecture(census))
             .map(Foreign::from),
-        nodes_from: census.and(inputs.nodes_source()).map(NodesSource::into_str),
+        nodes_from: census.and(nodes).map(Nodes::source),
         multi_arch_import: Some(configuration.import),
         not_checked: change.images.not_checked(),
         ..Report::accepted()
@@ -80,7 +81,7 @@ fn names(names: impl IntoIterator<Item = impl ToString>) -> Vec<Foreign> {
 /// Adds the verdict, the findings that are shown, and the repairs to a report.
 pub(crate) fn with_findings(
     mut report: Report,
-    object: &ObjectName,
+    object: &str,
     settings: &Settings,
     detections: &[Detection<'_>],
     findings: Vec<Finding>,

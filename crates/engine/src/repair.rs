@@ -9,11 +9,10 @@ use operator_models::ssp::architecture::knows_all;
 
 use crate::change::Change;
 use crate::evaluate::{Detection, Outcome, evaluate};
-use crate::fix::Repair;
 use crate::fixes::{Fixes, set_import};
 use crate::inputs::Inputs;
 use crate::request::HyperConvergedRequest;
-use crate::rule::{RepairKind, Rule};
+use crate::rule::{Repair, Rule};
 use crate::settings::Settings;
 use crate::violation::Description;
 
@@ -27,7 +26,7 @@ pub(crate) struct Step {
 
 impl Step {
     pub(crate) fn warning(&self) -> String {
-        let what = match &self.repair {
+        let what = match self.repair {
             Repair::EnableImport => "the multi-architecture import is enabled".to_owned(),
             Repair::PlaceOn(architecture) => {
                 format!("the workloads are placed on {architecture} nodes")
@@ -147,21 +146,19 @@ fn steps(fixes: &Fixes<'_, '_>) -> Result<Vec<Step>, String> {
             continue;
         }
         let proposed = fixes.of(proposals, enable_import.as_ref());
-        let fix = proposed
-            .iter()
-            .find(|fix| fix.repair.as_ref() == Some(wanted));
+        let fix = proposed.iter().find(|fix| fix.repair == Some(wanted));
         if let Some(fix) = fix {
             steps.push(Step {
                 rule,
                 template: template.map(str::to_owned),
-                repair: wanted.clone(),
+                repair: wanted,
                 patch: match wanted {
                     // Annotations have separate repairs.
-                    Repair::EnableImport => set_import(configuration.hco, configuration.version()),
+                    Repair::EnableImport => set_import(configuration),
                     Repair::PlaceOn(_) | Repair::Normalise | Repair::FromImage => fix.patch.clone(),
                 },
             });
-        } else if (*wanted != Repair::FromImage || detection.outcome == Outcome::Deny)
+        } else if (wanted != Repair::FromImage || detection.outcome == Outcome::Deny)
             && let Some(why) = obstacle(fixes, template, wanted)
         {
             // An image that cannot be read does not prevent the repair of other images, unless it denies the request.
@@ -180,7 +177,7 @@ fn untouchable<'d>(settings: &Settings, detections: &'d [Detection<'_>]) -> BTre
     detections
         .iter()
         .filter(|detection| {
-            detection.rule.repairs == RepairKind::Normalise
+            detection.rule.repair == Some(Repair::Normalise)
                 && (detection.outcome == Outcome::Carried
                     || settings.repair(detection.rule).is_none())
         })
@@ -190,7 +187,7 @@ fn untouchable<'d>(settings: &Settings, detections: &'d [Detection<'_>]) -> BTre
 
 /// Why a repair is not possible. If an annotation cannot be normalized, a person has to correct it, and the finding
 /// explains how.
-fn obstacle(fixes: &Fixes<'_, '_>, template: Option<&str>, repair: &Repair) -> Option<String> {
+fn obstacle(fixes: &Fixes<'_, '_>, template: Option<&str>, repair: Repair) -> Option<String> {
     let configuration = fixes.configuration();
     let census = fixes.change.after.census;
     let why = match repair {

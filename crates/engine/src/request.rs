@@ -1,23 +1,23 @@
-//! Parses the payload of a request, and answers requests that need no evaluation.
+//! Reads the payload of a request, and answers requests that need no evaluation.
 
 use kube_objects::json::{Field, Json, Object};
 use kube_objects::placement::Placement;
 use kube_objects::request::{Operation, Request};
-use operator_models::hco::api_version::{ApiVersion, is_hyperconverged};
+use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::golden_image;
-use operator_models::hco::hyperconverged::{self, HyperConverged, LocatedFields};
+use operator_models::hco::hyperconverged::{self, EvaluatedFields, HyperConverged};
 use operator_models::hco::version::HcoVersion;
-use operator_models::kubevirt::virtual_machine::{VirtualMachine, is_virtual_machine};
+use operator_models::kubevirt::virtual_machine::VirtualMachine;
 use operator_models::ssp::architecture::KNOWN;
 use operator_models::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, golden_images_namespace};
 
 use crate::change::Comparison;
 use crate::configuration::{Configuration, Installation, Origin};
-use crate::object_name::{HYPER_CONVERGED, ObjectName};
+use crate::object_name::{HYPER_CONVERGED, VIRTUAL_MACHINE, object_name};
 use crate::report::Report;
 use crate::settings::Settings;
 use crate::unevaluated;
-use crate::version::Version;
+use crate::version::StatedVersion;
 
 /// The maximum size of an object that is evaluated again, in bytes. The fixes of a larger one are not checked, and it is not
 /// repaired. Manifests that people write are smaller.
@@ -31,13 +31,8 @@ pub(crate) enum Detail {
     Everything,
 }
 
-pub(crate) enum Parsed<'a> {
-    HyperConverged(Box<HyperConvergedRequest<'a>>),
-    VirtualMachine(Box<VirtualMachineRequest<'a>>),
-}
-
 pub(crate) struct HyperConvergedRequest<'a> {
-    pub(crate) name: ObjectName,
+    pub(crate) name: String,
     pub(crate) object: Json<'a>,
     pub(crate) new: HyperConverged<'a>,
     /// The object before an update; `None` for another operation, or if it cannot be read.
@@ -57,7 +52,7 @@ pub(crate) struct HyperConvergedRequest<'a> {
 }
 
 pub(crate) struct VirtualMachineRequest<'a> {
-    pub(crate) name: ObjectName,
+    pub(crate) name: String,
     pub(crate) object: Json<'a>,
     pub(crate) new: VirtualMachine,
     /// The object before an update; `None` for another operation, or if it cannot be read.
@@ -67,44 +62,23 @@ pub(crate) struct VirtualMachineRequest<'a> {
     pub(crate) is_in_file: bool,
 }
 
-impl<'a> Parsed<'a> {
-    /// Parses a payload. The error is the answer to a request that needs no evaluation.
-    pub(crate) fn parse(
-        payload: &'a [u8],
-        detail: Detail,
-        comparison: Option<&'a Comparison<'a>>,
-    ) -> Result<Self, Box<Report>> {
-        let payload = Json::parse(payload)
-            .map_err(|error| unreadable(&format!("it is not valid JSON: {error}")))?;
-        let payload = Object::root(payload);
-        let request = payload.field("request");
-        if payload.fields().is_ok() && !request.is_present() {
-            return Err(unreadable("the payload has no request"));
-        }
-        let request = Request::read(&request).map_err(|error| unreadable(&error.to_string()))?;
-        if request.operation == Operation::Other || !request.sub_resource.is_empty() {
-            return Err(accepted());
-        }
-        let Some(kind) = &request.kind else {
-            return Err(unreadable("the request has no kind"));
-        };
-        let settings = payload.field("settings");
-        if is_virtual_machine(kind) {
-            let request = VirtualMachineRequest::read(&request, &settings, detail)?;
-            Ok(Self::VirtualMachine(Box::new(request)))
-        } else if is_hyperconverged(kind) {
-            let request = HyperConvergedRequest::read(
-                &request,
-                &kind.version,
-                &settings,
-                comparison,
-                detail,
-            )?;
-            Ok(Self::HyperConverged(Box::new(request)))
-        } else {
-            Err(accepted())
-        }
+/// Reads the request and the settings in a payload. The error is the answer to a request that needs no evaluation.
+pub(crate) fn read(payload: &[u8]) -> Result<(Request<'_>, Field<'_>), Box<Report>> {
+    let payload = Json::parse(payload)
+        .map_err(|error| unreadable(&format!("it is not valid JSON: {error}")))?;
+    let payload = Object::root(payload);
+    let request = payload.field("request");
+    if payload.fields().is_ok() && !request.is_present() {
+        return Err(unreadable("the payload has no request"));
     }
+    let request = Request::read(&request).map_err(|error| unreadable(&error.to_string()))?;
+    if request.operation == Operation::Other || !request.sub_resource.is_empty() {
+        return Err(accepted());
+    }
+    if request.kind.is_empty() {
+        return Err(unreadable("the request has no kind"));
+    }
+    Ok((request, payload.field("settings")))
 }
 
 fn accepted() -> Box<Report> {
@@ -120,7 +94,7 @@ fn sent_object<'a>(request: &Request<'a>) -> Result<Json<'a>, Box<Report>> {
     object.ok_or_else(|| unreadable("the request has no object"))
 }
 
-fn read_settings(settings: &Field<'_>, name: &ObjectName) -> Result<Settings, Box<Report>> {
+fn read_settings(settings: &Field<'_>, name: &str) -> Result<Settings, Box<Report>> {
     Settings::read(settings.json())
         .map_err(|problems| Box::new(unevaluated::invalid_settings(name, &problems)))
 }
@@ -137,17 +111,19 @@ fn has_same_spec(one: Json<'_>, other: Json<'_>) -> bool {
 }
 
 impl<'a> HyperConvergedRequest<'a> {
-    fn read(
+    /// Accepts an update that changes no evaluated field.
+    pub(crate) fn read(
         request: &Request<'a>,
-        requested: &str,
         settings: &Field<'a>,
         comparison: Option<&'a Comparison<'a>>,
         detail: Detail,
     ) -> Result<Self, Box<Report>> {
-        let name = ObjectName::new(HYPER_CONVERGED, request);
+        let name = object_name(HYPER_CONVERGED, request, ["", ""]);
+        let requested = request.version.as_str();
         let object = sent_object(request)?;
-        let api_version = hyperconverged::api_version(object);
-        if hyperconverged::is_being_deleted(object) {
+        let root = Object::root(object);
+        let api_version = hyperconverged::api_version(&root);
+        if hyperconverged::is_being_deleted(&root) {
             return Err(accepted());
         }
         let Some(version) = ApiVersion::from_kind(api_version.as_deref(), requested) else {
@@ -157,13 +133,14 @@ impl<'a> HyperConvergedRequest<'a> {
                 &name, version, &settings,
             )));
         };
-        let fields = LocatedFields::new(object, version);
+        let fields = EvaluatedFields::new(&root, version);
         let old = old_object(request).and_then(|old| {
-            let version = hyperconverged::api_version(old);
+            let root = Object::root(old);
+            let version = hyperconverged::api_version(&root);
             let version = ApiVersion::from_kind(version.as_deref(), requested)?;
-            Some(LocatedFields::new(old, version))
+            Some((EvaluatedFields::new(&root, version), root))
         });
-        let is_unchanged = old.as_ref().is_some_and(|old| fields.is_judged_like(old));
+        let is_unchanged = old.as_ref().is_some_and(|(old, _)| *old == fields);
         if is_unchanged && comparison.is_none() {
             return Err(accepted());
         }
@@ -173,7 +150,7 @@ impl<'a> HyperConvergedRequest<'a> {
         } else {
             Vec::new()
         };
-        let new = fields.read().map_err(|error| {
+        let new = HyperConverged::read(&root, fields).map_err(|error| {
             let types = format!(
                 "hyperconvergeds --recursive --api-version=hco.kubevirt.io/{}",
                 version.into_str()
@@ -181,10 +158,10 @@ impl<'a> HyperConvergedRequest<'a> {
             Box::new(unevaluated::undecodable(&name, &types, &error, &settings))
         })?;
         Ok(Self {
-            name: name.or(&new.namespace, &new.name),
+            name: object_name(HYPER_CONVERGED, request, [&new.namespace, &new.name]),
             object,
             // If the old object cannot be read, the new one is evaluated in full.
-            old: old.and_then(|old| old.read().ok()),
+            old: old.and_then(|(fields, root)| HyperConverged::read(&root, fields).ok()),
             proposed_placements: KNOWN.map(|architecture| new.placement.on(architecture)),
             new,
             is_update: request.operation == Operation::Update,
@@ -202,7 +179,7 @@ impl<'a> HyperConvergedRequest<'a> {
         object: &'t str,
     ) -> Option<(Json<'t>, HyperConverged<'t>)> {
         let json = Json::parse(object.as_bytes()).ok()?;
-        let hco = LocatedFields::new(json, self.new.api_version).read().ok()?;
+        let hco = HyperConverged::parse(json, self.new.api_version).ok()?;
         Some((json, hco))
     }
 
@@ -225,8 +202,10 @@ impl<'a> HyperConvergedRequest<'a> {
             .or(in_settings)
             .is_some_and(HcoVersion::is_openshift_virtualization);
         let namespace = settings.golden_images_namespace.as_deref();
+        let (version, stated_version) = StatedVersion::find(version, in_status, in_settings);
         Installation {
-            version: Version::new(version, in_status, in_settings),
+            version,
+            stated_version,
             common: golden_image::common_templates(
                 stored.map_or(&[], |stored| &stored.status_templates),
                 settings.common_templates.as_ref(),
@@ -266,7 +245,7 @@ impl<'a> HyperConvergedRequest<'a> {
     ) -> Configuration<'s> {
         // If no write request is involved, only the cluster around the stored object changes.
         let is_left = |before: &Configuration<'_>| {
-            let (old, new) = (before.version().number, installation.version.number);
+            let (old, new) = (before.version(), installation.version);
             self.is_unsent && !old.is_written_in_the_upgrade_to(new, self.new.has_deploy_ovs)
         };
         let origin = match before {
@@ -281,12 +260,12 @@ impl<'a> HyperConvergedRequest<'a> {
 
 impl<'a> VirtualMachineRequest<'a> {
     /// Accepts an update that changes no evaluated field.
-    fn read(
+    pub(crate) fn read(
         request: &Request<'a>,
         settings: &Field<'a>,
         detail: Detail,
     ) -> Result<Self, Box<Report>> {
-        let name = ObjectName::new("VirtualMachine", request);
+        let name = object_name(VIRTUAL_MACHINE, request, ["", ""]);
         let object = sent_object(request)?;
         let new = VirtualMachine::read(object);
         let old = old_object(request).map(|old| (old, VirtualMachine::read(old)));
@@ -304,7 +283,7 @@ impl<'a> VirtualMachineRequest<'a> {
             Box::new(unevaluated::undecodable(&name, types, &error, &settings))
         })?;
         Ok(Self {
-            name: name.or(&new.namespace, &new.name),
+            name: object_name(VIRTUAL_MACHINE, request, [&new.namespace, &new.name]),
             object,
             new,
             // If the old object cannot be read, the new one is evaluated in full.

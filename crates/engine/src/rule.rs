@@ -39,15 +39,17 @@ pub enum Condition {
     WorkloadsMatter,
 }
 
-/// How a finding of a rule can be repaired at admission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RepairKind {
-    None,
-    /// Enable the import, or place the workloads on one architecture.
-    Import,
+/// A change that repairs a finding at admission, if the settings name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
+pub enum Repair {
+    /// Enable the import. The settings can choose [`Repair::PlaceOn`] instead.
+    EnableImport,
+    /// Place the workloads on one architecture.
+    PlaceOn(&'static str),
     /// Correct the entries of an annotation.
     Normalise,
-    /// Set an annotation to the architectures of its image.
+    /// Set the annotation of a template to the architectures of its image.
     FromImage,
 }
 
@@ -73,7 +75,7 @@ pub struct Rule {
     /// Whether its findings say that the policy cannot evaluate the object. If only such a rule denies a request, the
     /// answer is a server error.
     pub is_about_the_policy: bool,
-    pub repairs: RepairKind,
+    pub repair: Option<Repair>,
     /// The alert of HCO that fires for its findings in a live object.
     pub alert: Option<&'static str>,
 }
@@ -94,7 +96,7 @@ impl Rule {
             is_about_annotations: false,
             is_about_golden_images: false,
             is_about_the_policy: false,
-            repairs: RepairKind::None,
+            repair: None,
             alert: None,
         }
     }
@@ -152,7 +154,8 @@ impl Rule {
         self
     }
 
-    pub(crate) const fn repaired_by(self, repairs: RepairKind) -> Self {
-        Self { repairs, ..self }
+    pub(crate) const fn repaired_by(mut self, repair: Repair) -> Self {
+        self.repair = Some(repair);
+        self
     }
 }

@@ -64,9 +64,9 @@ mod prelude {
     pub(super) use kube_objects::json::Field;
     pub(super) use kube_objects::path::FieldPath;
     pub(super) use kube_objects::text::{escape, quote};
-    pub(super) use operator_models::cdi::data_import_cron::{Cause, NeverRuns, Rejection};
+    pub(super) use operator_models::cdi::data_import_cron::{NeverRuns, Rejection};
     pub(super) use operator_models::forecast::{Changes, Cron, Forecast, SspTemplate};
-    pub(super) use operator_models::hco::architectures::{Architectures, Coverage};
+    pub(super) use operator_models::hco::architectures::Architectures;
     pub(super) use operator_models::hco::golden_image::{Annotation, GoldenImage};
     pub(super) use operator_models::hco::import::{GATE, Import};
     pub(super) use operator_models::hco::node::Census;
@@ -79,7 +79,7 @@ mod prelude {
     pub(super) use crate::images::Images;
     pub(super) use crate::machine::Machine;
     pub(super) use crate::proposal::Proposal;
-    pub(super) use crate::rule::{Condition, Level, RepairKind, Rule};
+    pub(super) use crate::rule::{Condition, Level, Repair, Rule};
     pub(super) use crate::violation::{Consequence, Description, Violation};
     pub(super) use crate::words::{boot_sources, names, unless_pvc};
 }

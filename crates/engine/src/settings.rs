@@ -12,8 +12,7 @@ use operator_models::hco::version::HcoVersion;
 
 use self::reader::{SettingsReader, shown};
 use crate::cluster::ServiceAccount;
-use crate::fix::Repair;
-use crate::rule::{Level, Rule};
+use crate::rule::{Level, Repair, Rule};
 use crate::rules::RULES;
 
 /// All settings; the Rancher form also sends `description`.
@@ -40,7 +39,8 @@ pub(crate) struct Settings {
     names: BTreeMap<String, Levels>,
     /// Levels for the templates whose names begin with a prefix, the longest prefix first.
     prefixes: Vec<(String, Levels)>,
-    pub(crate) updates: Updates,
+    /// Whether existing problems deny an update, too.
+    pub(crate) denies_existing_problems: bool,
     pub(crate) images: ImageChecks,
     /// The hosts at which images are looked up, in lower case; all hosts if absent.
     registries: Option<Vec<String>>,
@@ -59,15 +59,6 @@ pub(crate) struct Settings {
 }
 
 type Levels = BTreeMap<&'static str, Level>;
-
-/// The problems that deny an update.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Updates {
-    /// Only new problems.
-    #[default]
-    Ratchet,
-    Strict,
-}
 
 /// Which images are looked up in their registries.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -117,9 +108,9 @@ impl Settings {
         self.images != ImageChecks::Ignore
     }
 
-    pub(crate) fn repair(&self, rule: &Rule) -> Option<&Repair> {
+    pub(crate) fn repair(&self, rule: &Rule) -> Option<Repair> {
         let (_, repair) = self.repairs.iter().find(|(id, _)| *id == rule.id)?;
-        Some(repair)
+        Some(*repair)
     }
 
     pub(crate) fn repairs_by_placement(&self) -> bool {
@@ -155,7 +146,7 @@ impl Settings {
                 continue;
             };
             let path = format!("repair.{}", rule.id);
-            if *repair == Repair::FromImage && !self.wants_images() {
+            if repair == Repair::FromImage && !self.wants_images() {
                 let what = "`from-image` needs `images: verify` or `images: verify-all`";
                 reader.problem(&path, what);
             }
@@ -194,8 +185,9 @@ impl Settings {
                     .sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
             }
             "updates" => {
-                let updates = [("ratchet", Updates::Ratchet), ("strict", Updates::Strict)];
-                self.updates = reader.one_of(key, field, &updates).unwrap_or_default();
+                let updates = [("ratchet", false), ("strict", true)];
+                let denies = reader.one_of(key, field, &updates);
+                self.denies_existing_problems = denies.unwrap_or_default();
             }
             "images" => {
                 let images = [

@@ -3,7 +3,6 @@
 use kube_objects::json::WrongType;
 use kube_objects::text::{cut, escape, quote};
 
-use crate::object_name::ObjectName;
 use crate::report::Report;
 use crate::settings::Settings;
 
@@ -41,7 +40,7 @@ fn denied_with(settings: &Settings, code: u16, fact: &str, message: String) -> R
 /// Denies an object that cannot be decoded, because accepting it would hide its problems. `types` are the arguments of
 /// `kubectl explain`.
 pub(crate) fn undecodable(
-    object: &ObjectName,
+    object: &str,
     types: &str,
     reason: &WrongType<'_>,
     settings: &Settings,
@@ -56,7 +55,7 @@ pub(crate) fn undecodable(
     denied_with(settings, BAD_REQUEST, &fact, message)
 }
 
-pub(crate) fn unknown_version(object: &ObjectName, version: &str, settings: &Settings) -> Report {
+pub(crate) fn unknown_version(object: &str, version: &str, settings: &Settings) -> Report {
     let version = quote(version);
     let fact = format!("{object} cannot be decoded: version {version} is unknown.");
     let message = format!("{fact}\nfix: use hco.kubevirt.io/v1beta1 or hco.kubevirt.io/v1");
@@ -73,7 +72,7 @@ pub(crate) fn unreadable_payload(reason: &str) -> Report {
 }
 
 /// The policy was deployed with invalid settings, despite `validate_settings`.
-pub(crate) fn invalid_settings(object: &ObjectName, problems: &str) -> Report {
+pub(crate) fn invalid_settings(object: &str, problems: &str) -> Report {
     let message = format!(
         "{object} was not checked: {problems}\n\
          fix: correct spec.settings of the ClusterAdmissionPolicy"

@@ -4,12 +4,6 @@ use operator_models::hco::version::HcoVersion;
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Version {
-    pub(crate) number: HcoVersion,
-    pub(crate) stated: StatedVersion,
-}
-
 /// The version of HCO for users and programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatedVersion {
@@ -31,15 +25,13 @@ pub enum VersionSource {
 }
 
 impl StatedVersion {
-    /// For example `1.18.1 (status)`.
-    pub(crate) fn text(&self) -> String {
-        format!("{} ({})", self.number, self.source.into_str())
-    }
-}
-
-impl Version {
-    /// The version that a program gives, else the version in the status, else in the settings, else the newest one.
-    pub(crate) fn new(given: Option<&str>, status: Option<&str>, setting: Option<&str>) -> Self {
+    /// HCO's version for which an object is evaluated, and how it is stated: by a program, else in the status, else in the
+    /// settings, else as the newest one.
+    pub(crate) fn find(
+        given: Option<&str>,
+        status: Option<&str>,
+        setting: Option<&str>,
+    ) -> (HcoVersion, Self) {
         let candidates = [
             (given, VersionSource::Given),
             (status, VersionSource::Status),
@@ -48,20 +40,18 @@ impl Version {
         let stated = candidates.into_iter().find_map(|(text, source)| {
             let hco = HcoVersion::parse(text?)?;
             let number = own(text?, hco).map_or_else(|| hco.to_string(), str::to_owned);
-            Some((hco, StatedVersion { number, source }))
+            Some((hco, Self { number, source }))
         });
-        let (number, stated) = stated.unwrap_or_else(|| {
+        stated.unwrap_or_else(|| {
             let number = HcoVersion::NEWEST.to_string();
             let source = VersionSource::Default;
-            (HcoVersion::NEWEST, StatedVersion { number, source })
-        });
-        Self { number, stated }
+            (HcoVersion::NEWEST, Self { number, source })
+        })
     }
 
-    /// Whether the object or the settings contain the version. Otherwise, it is the newest one, and a fix has to suit all
-    /// versions.
-    pub(crate) fn is_known(&self) -> bool {
-        self.stated.source != VersionSource::Default
+    /// For example `1.18.1 (status)`.
+    pub(crate) fn text(&self) -> String {
+        format!("{} ({})", self.number, self.source.into_str())
     }
 }
 

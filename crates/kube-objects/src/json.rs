@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::iter;
-use std::rc::Rc;
 
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -107,8 +106,8 @@ impl<'a> Json<'a> {
 
     /// The members of an object in their order, including duplicate keys; `None` if the value is not an object.
     pub fn members(self) -> Option<Vec<(Cow<'a, str>, Self)>> {
-        let Members(members) = serde_json::from_str(self.0).ok()?;
-        Some(members)
+        let mut deserializer = serde_json::Deserializer::from_str(self.0);
+        deserializer.deserialize_map(MembersVisitor).ok()
     }
 
     pub fn items(self) -> Option<Vec<Self>> {
@@ -150,39 +149,28 @@ fn last_of_each_key<'a>(
     members.into_iter().collect()
 }
 
-/// The members of an object, which a map would reduce to different keys.
-struct Members<'a>(Vec<(Cow<'a, str>, Json<'a>)>);
+/// Reads the members of an object, which a map would reduce to different keys.
+struct MembersVisitor;
 
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ObjectVisitor;
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Vec<(Cow<'de, str>, Json<'de>)>;
 
-        impl<'de> Visitor<'de> for ObjectVisitor {
-            type Value = Members<'de>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some((key, value)) = map.next_entry::<StringBytes<'_>, &RawValue>()? {
-                    members.push((key.into_text(), Json(value.get())));
-                }
-                Ok(Members(members))
-            }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        while let Some((key, value)) = map.next_entry::<StringBytes<'_>, &RawValue>()? {
+            members.push((key.into_text(), Json(value.get())));
         }
-
-        deserializer.deserialize_map(ObjectVisitor)
+        Ok(members)
     }
 }
 
-/// A value of an unexpected type. Shared, because every field below the value has this error.
+/// A value of an unexpected type. It is cheap to clone, because every field below the value has this error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WrongType<'a>(Rc<Mismatch<'a>>);
-
-#[derive(Debug, PartialEq, Eq)]
-struct Mismatch<'a> {
+pub struct WrongType<'a> {
     path: FieldPath,
     /// `None` if only the type knows.
     expected: Option<Kind>,
@@ -191,11 +179,11 @@ struct Mismatch<'a> {
 
 impl<'a> WrongType<'a> {
     fn new(path: FieldPath, expected: impl Into<Option<Kind>>, found: Json<'a>) -> Self {
-        Self(Rc::new(Mismatch {
+        Self {
             path,
             expected: expected.into(),
             found,
-        }))
+        }
     }
 
     fn at(steps: &serde_path_to_error::Path, path: FieldPath, document: Json<'a>) -> Self {
@@ -219,21 +207,21 @@ impl<'a> WrongType<'a> {
     }
 
     pub fn path(&self) -> &FieldPath {
-        &self.0.path
+        &self.path
     }
 
     pub fn found(&self) -> Json<'a> {
-        self.0.found
+        self.found
     }
 }
 
 impl fmt::Display for WrongType<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Mismatch {
+        let Self {
             path,
             expected,
             found,
-        } = &*self.0;
+        } = self;
         match (expected, found.kind()) {
             (Some(Kind::Number), Kind::Number) => {
                 let number = quote(found.text());
@@ -493,9 +481,7 @@ impl PartialEq for Field<'_> {
                 (Some(one), Some(other)) => one.means(other, DEPTH),
                 (one, other) => one == other,
             },
-            (Err(WrongType(one)), Err(WrongType(other))) => {
-                one.path == other.path && one.found.means(other.found, DEPTH)
-            }
+            (Err(one), Err(other)) => one.path == other.path && one.found.means(other.found, DEPTH),
             _ => false,
         }
     }

@@ -10,19 +10,14 @@ pub enum Operation {
     Other,
 }
 
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct GroupVersionKind {
-    /// For example `hco.kubevirt.io`; empty for the core group.
-    pub group: String,
-    pub version: String,
-    pub kind: String,
-}
-
 #[derive(Debug)]
 pub struct Request<'a> {
     pub operation: Operation,
-    /// `None` if the request names no kind. No API server sends this.
-    pub kind: Option<GroupVersionKind>,
+    /// For example `hco.kubevirt.io`; empty for the core group.
+    pub group: String,
+    pub version: String,
+    /// Empty if the request names no kind. No API server sends this.
+    pub kind: String,
     /// For example `status`; empty for the object itself.
     pub sub_resource: String,
     pub namespace: String,
@@ -39,6 +34,8 @@ impl<'a> Request<'a> {
         if sub_resource.is_empty() {
             sub_resource = request.text("sub_resource")?;
         }
+        // The audit scanner writes the kind into the resource field, so only the kind is used.
+        let kind = request.object("kind");
         Ok(Self {
             operation: match request.text("operation")?.as_str() {
                 "DELETE" | "CONNECT" => Operation::Other,
@@ -46,25 +43,14 @@ impl<'a> Request<'a> {
                 // An unknown operation is evaluated like a CREATE.
                 _ => Operation::Create,
             },
-            // The audit scanner writes the kind into the resource field, so only the kind is used.
-            kind: GroupVersionKind::read(&request.field("kind"))?,
+            group: kind.text("group")?,
+            version: kind.text("version")?,
+            kind: kind.text("kind")?,
             sub_resource,
             namespace: request.text("namespace")?,
             name: request.text("name")?,
             object: request.field("object"),
             old_object: request.field("oldObject"),
         })
-    }
-}
-
-impl GroupVersionKind {
-    fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
-        let kind = field.object();
-        let read = Self {
-            group: kind.text("group")?,
-            version: kind.text("version")?,
-            kind: kind.text("kind")?,
-        };
-        Ok(field.is_present().then_some(read))
     }
 }

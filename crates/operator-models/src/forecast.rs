@@ -16,7 +16,7 @@ use crate::cdi::data_source;
 use crate::hco::golden_image::{accepted_images, golden_images, invalid};
 use crate::hco::import::Import;
 use crate::hco::jsonpatch::SspPatch;
-use crate::ssp::architecture::{Architecture, Unusable, architectures, check_architectures};
+use crate::ssp::architecture::{Architecture, architectures, unknown_architecture};
 use crate::ssp::data_sources::{Key, LostCron, Wanted};
 use crate::ssp::template::ssp_templates;
 
@@ -42,7 +42,10 @@ pub enum Rejected<'a> {
     Mistyped,
     /// The API server rejects the SSP object, because of this template's contentType.
     ContentType(&'a str),
-    Architectures(Unusable<'a>),
+    /// SSP rejects this architecture of a node, whether the import is on or off.
+    UnknownArchitecture(&'a str),
+    /// SSP rejects the object, because the import is on and no node has an architecture.
+    NoArchitecture,
     NameMissing,
 }
 
@@ -104,8 +107,14 @@ impl<'a> Forecast<'a> {
         {
             return Err(Rejected::ContentType(template.name));
         }
+        let census = given.census;
+        if let Some(unknown) = unknown_architecture(census) {
+            return Err(Rejected::UnknownArchitecture(unknown));
+        }
         let is_multi_arch = ssp_patch(given, &templates).enables_import(given.import);
-        check_architectures(given.census, is_multi_arch).map_err(Rejected::Architectures)?;
+        if is_multi_arch && census.workload.is_empty() && census.control_plane.is_empty() {
+            return Err(Rejected::NoArchitecture);
+        }
         if templates.iter().any(|template| template.name.is_empty()) {
             return Err(Rejected::NameMissing);
         }

@@ -7,7 +7,7 @@ use kube_objects::edit::{PatchOperation, set};
 use kube_objects::json::{Field, Object};
 use kube_objects::name::is_dns1123_subdomain;
 use kube_objects::text::quote;
-use operator_models::hco::architectures::{Architectures, Coverage};
+use operator_models::hco::architectures::Architectures;
 use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::template::{ARCHITECTURES, ENABLE, Source, Template};
 use serde_json::{Value, json};
@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use super::Fixes;
 use crate::architecture::{Correction, corrected, is_architecture};
 use crate::change::Side;
-use crate::fix::{Fix, Repair};
-use crate::rule::{Level, Rule};
+use crate::fix::Fix;
+use crate::rule::{Level, Repair, Rule};
 use crate::rules::{architectures_partial, architectures_unsupported};
 use crate::words::names;
 
@@ -177,7 +177,7 @@ impl<'f> Fixes<'_, 'f> {
             "correct the annotation; verify that this is the value that you intend"
         };
         let complete = correction.is_certain
-            && !self.skips_images()
+            && !self.change.images.are_skipped
             && !self.is_denied(template, &correction.value);
         let fix = self
             .annotate(summary, template, ARCHITECTURES, correction.value)
@@ -243,13 +243,13 @@ impl<'f> Fixes<'_, 'f> {
         let workload = self.workload();
         let denies = |rule: &Rule| self.settings.level(rule, Some(&template.name)) == Level::Deny;
         let before = Architectures(template.architectures.as_deref().unwrap_or_default());
-        match Architectures(value).coverage(workload) {
-            Coverage::None => !workload.is_empty() && denies(&architectures_unsupported::RULE),
-            Coverage::Some => {
-                before.coverage(workload) != Coverage::Some && denies(&architectures_partial::RULE)
-            }
-            Coverage::All => false,
+        let after = Architectures(value);
+        if after.supported(workload).is_empty() {
+            return !workload.is_empty() && denies(&architectures_unsupported::RULE);
         }
+        after.is_partial(workload)
+            && !before.is_partial(workload)
+            && denies(&architectures_partial::RULE)
     }
 
     pub(super) fn annotate(

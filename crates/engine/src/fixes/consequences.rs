@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kube_objects::edit::{self, PatchOperation};
 use kube_objects::json::Json;
 use operator_models::forecast::{self, State};
-use operator_models::hco::hyperconverged::LocatedFields;
+use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::ssp::architecture::Architecture;
 use operator_models::ssp::data_sources::Key;
 
@@ -94,9 +94,7 @@ impl Fixes<'_, '_> {
         let configuration = self.configuration();
         let object = edit::apply(self.object, patch)?;
         let object = Json::parse(object.as_bytes()).ok()?;
-        let hco = LocatedFields::new(object, configuration.hco.api_version)
-            .read()
-            .ok()?;
+        let hco = HyperConverged::parse(object, configuration.hco.api_version).ok()?;
         let change = self.inputs.corrected(self.change, &hco);
         let detections = evaluate(&change, self.settings);
         let before = denials(self.detections);

@@ -6,7 +6,6 @@ use kube_objects::text;
 use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::architectures::Architectures;
 use operator_models::hco::golden_image::{Annotation, GoldenImage};
-use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::import::{GATE, Gate};
 use operator_models::hco::template::{ARCHITECTURES, Template};
 use serde_json::json;
@@ -15,9 +14,10 @@ use super::Fixes;
 use super::annotation::ImageAgreement;
 use super::consequences::Consequences;
 use crate::architecture::corrected;
-use crate::fix::{Fix, Repair, merge_command};
+use crate::configuration::Configuration;
+use crate::fix::{Fix, merge_command};
+use crate::rule::Repair;
 use crate::rules::architectures_missing;
-use crate::version::Version;
 use crate::words::boot_sources;
 
 impl<'a> Fixes<'_, 'a> {
@@ -27,7 +27,7 @@ impl<'a> Fixes<'_, 'a> {
         corrections: Option<&[(&'a Template<'a>, Option<String>)]>,
     ) -> Vec<PatchOperation> {
         let configuration = self.configuration();
-        let mut patch = set_import(configuration.hco, configuration.version());
+        let mut patch = set_import(configuration);
         for (template, value) in corrections.into_iter().flatten() {
             let path = configuration.architectures_path(template);
             let corrected = match value {
@@ -60,14 +60,14 @@ impl<'a> Fixes<'_, 'a> {
         }
         let is_flag_alone = corrections.is_some_and(<[_]>::is_empty) && revealed.is_empty();
         let mut summary = ADVICE.to_owned();
-        let version = configuration.version();
-        let is_preview = !version.is_known() || !version.number.has_finished_import();
+        let (version, is_known) = (configuration.version(), configuration.is_version_known());
+        let is_preview = !is_known || !version.has_finished_import();
         let is_field_alone = match hco.api_version {
             ApiVersion::V1beta1 => true,
-            ApiVersion::V1 if version.is_known() => version.number.has_import_field(),
+            ApiVersion::V1 if is_known => version.has_import_field(),
             ApiVersion::V1 => hco.import.field.is_some(),
         };
-        if !is_field_alone && !version.is_known() {
+        if !is_field_alone && !is_known {
             summary += " (HCO 1.19 and later read the field; before, it is a preview, and HCO reads the feature gate)";
         } else if is_preview {
             summary += " (a preview before HCO 1.19)";
@@ -87,7 +87,10 @@ impl<'a> Fixes<'_, 'a> {
         // Whether to use a preview feature is the user's decision.
         let fix = Fix::edits(summary, patch)
             .complete_if(
-                !is_preview && corrections.is_some() && revealed.is_empty() && !self.skips_images(),
+                !is_preview
+                    && corrections.is_some()
+                    && revealed.is_empty()
+                    && !self.change.images.are_skipped,
             )
             .with_command(command);
         if lost.is_empty() {
@@ -146,18 +149,20 @@ impl<'a> Fixes<'_, 'a> {
 
 /// Sets the field for the import, or in v1 the feature gate, whichever the version of HCO reads. If the version is
 /// unknown, both: HCO 1.18 drops the field silently, HCO 1.19 accepts both if they agree.
-pub(crate) fn set_import(hco: &HyperConverged<'_>, version: &Version) -> Vec<PatchOperation> {
+pub(crate) fn set_import(configuration: &Configuration<'_>) -> Vec<PatchOperation> {
+    let (hco, version) = (configuration.hco, configuration.version());
     let gate = |name: &str| json!({"name": name, "state": "Enabled"});
     let list = &hco.fields.gates;
-    let reads_field = hco.api_version == ApiVersion::V1beta1 || version.number.has_import_field();
+    let reads_field = hco.api_version == ApiVersion::V1beta1 || version.has_import_field();
     let mut patch = if reads_field {
         set(&hco.fields.import, true)
     } else {
         Vec::new()
     };
-    let is_gate = |gate: &Gate| gate.is_known(version.number);
+    let is_gate = |gate: &Gate| gate.is_known(version);
     let is_listed = hco.import.gates.iter().any(is_gate);
-    let needs_gate = !reads_field || (!version.is_known() && hco.import.field.is_none());
+    let needs_gate =
+        !reads_field || (!configuration.is_version_known() && hco.import.field.is_none());
     // HCO reads the first entry; after HCO has dropped it, the second entry takes effect. Only these two entries are
     // edited, because a hundred findings can propose the edits.
     let gates = hco.import.gates.iter().enumerate();

@@ -4,11 +4,13 @@ use kube_objects::edit::set;
 use kube_objects::json::Field;
 use kube_objects::placement::ARCHITECTURE_LABEL;
 use operator_models::hco::import::Import;
-use operator_models::ssp::architecture::{KNOWN, is_known};
+use operator_models::hco::node::Census;
+use operator_models::ssp::architecture::KNOWN;
 
 use super::Fixes;
-use crate::fix::{Fix, Repair, merge_command};
-use crate::nodes::NodesSource;
+use crate::fix::{Fix, merge_command};
+use crate::nodes::Nodes;
+use crate::rule::Repair;
 
 impl Fixes<'_, '_> {
     /// A fix for each workload architecture that golden images support and that a nodeSelector can select, the first
@@ -21,13 +23,13 @@ impl Fixes<'_, '_> {
         let mut control_plane = census.control_plane.iter();
         let first = control_plane.find(|name| census.workload.contains_key(*name));
         let others = census.workload.keys().filter(|name| Some(*name) != first);
-        let mut names: Vec<&str> = first
+        let mut names: Vec<&'static str> = first
             .into_iter()
             .chain(others)
-            .map(String::as_str)
+            .filter_map(|name| KNOWN.into_iter().find(|known| known == name))
+            .filter(|name| self.can_place_on(name))
             .collect();
-        names.retain(|name| is_known(name) && self.can_place_on(name));
-        if names.is_empty() && matches!(self.inputs.nodes_source(), Some(NodesSource::List)) {
+        if names.is_empty() && self.inputs.known_nodes().is_some_and(Nodes::are_listed) {
             names.extend(
                 KNOWN.iter().filter(|name| {
                     !census.workload.contains_key(**name) && self.can_place_on(name)
@@ -52,7 +54,7 @@ impl Fixes<'_, '_> {
     }
 
     /// `label` is the field for the architecture's label.
-    fn place_on(&self, architecture: &str, summary: &str, label: &Field<'_>) -> Fix {
+    fn place_on(&self, architecture: &'static str, summary: &str, label: &Field<'_>) -> Fix {
         let configuration = self.configuration();
         let command = merge_command(configuration.hco, &label.path(), architecture);
         // Golden images can have been imported for the architecture of the node on which the importer ran. A placement does
@@ -72,21 +74,17 @@ impl Fixes<'_, '_> {
         };
         Fix::edits(format!("{summary}{price}"), set(label, architecture))
             .with_command(Some(command))
-            .with_repair(Repair::PlaceOn(architecture.to_owned()))
+            .with_repair(Repair::PlaceOn(architecture))
     }
 
     /// Whether nodes of the architecture, and no others, match the placement if it also requires the architecture's label.
     /// The label can be missing or wrong, and an existing placement can exclude the architecture. HCO's status does not show
     /// the labels.
     fn is_selectable(&self, architecture: &str) -> bool {
-        match self.inputs.nodes_source() {
-            Some(NodesSource::List) => {
-                let placement = self.configuration().hco.placement.on(architecture);
-                let census = self.inputs.census(&placement);
-                census.is_some_and(|census| census.workload.keys().eq([architecture]))
-            }
-            Some(NodesSource::Status { .. }) => true,
-            None => false,
-        }
+        self.inputs.known_nodes().is_some_and(|nodes| {
+            let placement = || self.configuration().hco.placement.on(architecture);
+            let is_alone = |census: &Census| census.workload.keys().eq([architecture]);
+            !nodes.are_listed() || nodes.census(&placement()).is_some_and(is_alone)
+        })
     }
 }

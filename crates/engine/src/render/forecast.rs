@@ -3,7 +3,7 @@
 use kube_objects::text::{Foreign, cut};
 use operator_models::cdi::data_import_cron::NeverRuns;
 use operator_models::forecast::{Cron, Forecast, Rejected};
-use operator_models::ssp::architecture::{Architecture, Unusable};
+use operator_models::ssp::architecture::Architecture;
 
 use super::names;
 use crate::change::{NoForecast, Side};
@@ -39,12 +39,10 @@ pub(super) fn none(reason: &NoForecast<'_>) -> NoForecastReport {
         NoForecast::Rejected(Rejected::ContentType(template)) => {
             NoForecastReport::ContentType(Foreign::from(*template))
         }
-        NoForecast::Rejected(Rejected::Architectures(Unusable::Unknown(name))) => {
+        NoForecast::Rejected(Rejected::UnknownArchitecture(name)) => {
             NoForecastReport::Architecture(Foreign::from(*name))
         }
-        NoForecast::Rejected(Rejected::Architectures(Unusable::None)) => {
-            NoForecastReport::NoArchitecture
-        }
+        NoForecast::Rejected(Rejected::NoArchitecture) => NoForecastReport::NoArchitecture,
         NoForecast::Rejected(Rejected::ByHco | Rejected::Mistyped | Rejected::NameMissing)
         | NoForecast::Mistyped(_) => NoForecastReport::RejectedByHco,
     }

@@ -7,7 +7,6 @@ use kube_objects::text::{cut, quote};
 use super::RuleSection;
 use crate::evaluate::Outcome;
 use crate::finding::Finding;
-use crate::object_name::ObjectName;
 use crate::unevaluated::MAX_MESSAGE_LENGTH;
 
 /// The maximum length of a paragraph, so that one rule does not displace the others.
@@ -16,7 +15,7 @@ const PARAGRAPH: usize = 1800;
 const NAMED: usize = 5;
 const FIXES: usize = 3;
 
-pub(super) fn message(object: &ObjectName, denying: &[&RuleSection<'_>]) -> String {
+pub(super) fn message(object: &str, denying: &[&RuleSection<'_>]) -> String {
     /// Space for the line with the number of omitted findings.
     const REST: usize = 64;
     let count = |sections: &[&RuleSection<'_>]| -> usize {

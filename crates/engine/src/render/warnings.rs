@@ -5,6 +5,7 @@ use kube_objects::text::cut;
 
 use super::RuleSection;
 use crate::evaluate::Outcome;
+use crate::finding::Finding;
 use crate::report::Report;
 use crate::unevaluated::{DENIED, MAX_WARNING_LENGTH};
 
@@ -16,16 +17,20 @@ pub(super) fn warnings(
     denials_as_warnings: bool,
     obstacle: Option<&str>,
 ) -> Vec<String> {
-    let mut lines = Lines::default();
-    lines.extend(report.repairs.iter().cloned());
+    /// Space for the line with the number of omitted lines.
+    const REST: usize = 32;
+    let mut lines = report.repairs.clone();
     lines.extend(obstacle.map(str::to_owned));
-    if denials_as_warnings {
+    let mut omitted = 0;
+    let denials = denials_as_warnings.then_some((Outcome::Deny, DENIED));
+    for (outcome, meaning) in denials.into_iter().chain([(Outcome::Warn, "")]) {
         for rule in rules {
-            lines.findings(rule, Outcome::Deny, DENIED);
+            let (shown, more) = rule.with(outcome);
+            let id = rule.rule.id;
+            let line = |finding: &&Finding| format!("[{id}] {meaning}{}", finding.fact);
+            lines.extend(shown.iter().map(line));
+            omitted += more;
         }
-    }
-    for rule in rules {
-        lines.findings(rule, Outcome::Warn, "");
     }
     lines.extend(report.not_checked.iter().cloned());
     for rule in rules {
@@ -35,46 +40,22 @@ pub(super) fn warnings(
                 more => format!(", and {more} more"),
             };
             let (id, fact) = (rule.rule.id, &first.fact);
-            lines.extend([format!("[{id}] Existing problem{more}: {fact}")]);
+            lines.push(format!("[{id}] Existing problem{more}: {fact}"));
         }
     }
-    if lines.omitted > 0 {
-        lines.shown.push(format!("and {} more", lines.omitted));
+    for line in &mut lines {
+        *line = cut(std::mem::take(line), MAX_WARNING_LENGTH);
     }
-    lines.shown
-}
-
-/// Lines up to the limit, and the number of omitted lines.
-#[derive(Default)]
-struct Lines {
-    shown: Vec<String>,
-    length: usize,
-    omitted: usize,
-}
-
-impl Lines {
-    fn findings(&mut self, rule: &RuleSection<'_>, outcome: Outcome, meaning: &str) {
-        let (shown, more) = rule.with(outcome);
-        let id = rule.rule.id;
-        self.extend(
-            shown
-                .iter()
-                .map(|finding| format!("[{id}] {meaning}{}", finding.fact)),
-        );
-        self.omitted += more;
+    let mut length = 0;
+    let fits = |line: &&String| {
+        length += line.len();
+        length <= LINES - REST
+    };
+    let fitting = lines.iter().take_while(fits).count();
+    omitted += lines.len() - fitting;
+    lines.truncate(fitting);
+    if omitted > 0 {
+        lines.push(format!("and {omitted} more"));
     }
-
-    fn extend(&mut self, lines: impl IntoIterator<Item = String>) {
-        /// Space for the line with the number of omitted lines.
-        const REST: usize = 32;
-        for line in lines {
-            let line = cut(line, MAX_WARNING_LENGTH);
-            if self.omitted == 0 && self.length + line.len() <= LINES - REST {
-                self.length += line.len();
-                self.shown.push(line);
-            } else {
-                self.omitted += 1;
-            }
-        }
-    }
+    lines
 }

@@ -1,8 +1,8 @@
 use super::prelude::*;
 use crate::architecture::{Mistake, is_mistake, supported_by_kubevirt};
 
-pub(crate) static RULE: Rule = Rule::about_annotations("architectures-malformed", Level::Deny)
-    .repaired_by(RepairKind::Normalise);
+pub(crate) static RULE: Rule =
+    Rule::about_annotations("architectures-malformed", Level::Deny).repaired_by(Repair::Normalise);
 
 /// HCO silently drops an entry that is not equal to a workload architecture (see `Architectures::supported`). SSP trims
 /// entries (ssp-operator internal/operands/data-sources/reconcile.go, parseArchsAnnotation), HCO does not.

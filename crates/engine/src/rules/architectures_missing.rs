@@ -1,7 +1,7 @@
 use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_annotations("architectures-missing", Level::Deny)
-    .repaired_by(RepairKind::FromImage)
+    .repaired_by(Repair::FromImage)
     .alerted_by("HCOGoldenImageWithNoArchitectureAnnotation");
 
 /// HCO reads no architectures for a template of the spec.

@@ -12,7 +12,7 @@ pub(crate) fn check<'f>(
     let workload = &census.workload;
     configuration
         .annotations()
-        .filter(|(_, value)| value.coverage(workload) == Coverage::Some)
+        .filter(|(_, value)| value.is_partial(workload))
         .map(move |(template, value)| Violation {
             value: value.0.into(),
             ..Violation::of(&template.name, move || {

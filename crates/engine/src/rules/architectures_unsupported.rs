@@ -18,9 +18,8 @@ pub(crate) fn check<'f>(
     let workload = &census.workload;
     configuration.golden_images.iter().filter_map(move |image| {
         let value = image.annotation.stated()?;
-        let is_violation = !workload.is_empty()
-            && !value.0.is_empty()
-            && value.coverage(workload) == Coverage::None;
+        let is_violation =
+            !workload.is_empty() && !value.0.is_empty() && value.supported(workload).is_empty();
         is_violation.then(|| Violation {
             value: value.0.into(),
             ..Violation::of(image.name, move || {
@@ -47,12 +46,11 @@ fn describe<'f>(
     let (path, fixes) = match (own, image.template) {
         (Some(template), _) => {
             let corrected = corrected(value, workload).value;
-            let set = match Architectures(&corrected).coverage(workload) {
-                Coverage::None => Proposal::List {
-                    template,
-                    summary: "set the annotation",
-                },
-                Coverage::Some | Coverage::All => Proposal::Correct(template),
+            let summary = "set the annotation";
+            let set = if Architectures(&corrected).supported(workload).is_empty() {
+                Proposal::List { template, summary }
+            } else {
+                Proposal::Correct(template)
             };
             (
                 configuration.architectures_path(template),

@@ -1,7 +1,7 @@
 use super::prelude::*;
 
 pub(crate) static RULE: Rule =
-    Rule::about_annotations("architectures-untidy", Level::Warn).repaired_by(RepairKind::Normalise);
+    Rule::about_annotations("architectures-untidy", Level::Warn).repaired_by(Repair::Normalise);
 
 /// An entry is empty, or listed more than once.
 pub(crate) fn check<'f>(

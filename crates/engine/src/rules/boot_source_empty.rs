@@ -27,7 +27,7 @@ pub(crate) fn check<'f>(
         // `data-import-cron-rejected` says why nothing is imported.
         let is_rejected = |cron: &&Cron| {
             cron.rejected()
-                .is_some_and(|reason| reason.cause() == Cause::Other)
+                .is_some_and(|reason| reason.invalid_name().is_none())
         };
         let rejected = forecast.crons.iter().filter(is_rejected);
         let rejected: BTreeSet<usize> = rejected.map(|cron| cron.template).collect();

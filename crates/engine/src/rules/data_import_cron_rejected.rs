@@ -21,7 +21,7 @@ pub(crate) fn check<'f>(side: &'f Side<'f>) -> impl Iterator<Item = Violation<'f
         let of_common = forecast.common_namespace_rejected();
         let rejected = |cron: &'f Cron| {
             cron.rejected()
-                .filter(|reason| reason.cause() == Cause::Other)
+                .filter(|reason| reason.invalid_name().is_none())
         };
         forecast
             .first_of_templates(rejected)

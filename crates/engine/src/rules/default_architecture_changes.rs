@@ -28,7 +28,7 @@ pub(crate) fn check<'f>(
         before.census?.default_architecture()?,
         after.census?.default_architecture()?,
     ];
-    let sets_defaults = configuration.version().number.sets_defaults();
+    let sets_defaults = configuration.version().sets_defaults();
     let describe = move || Description {
         path: configuration.placement_path(),
         fact: format!(

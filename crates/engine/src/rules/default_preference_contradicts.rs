@@ -14,7 +14,7 @@ pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
 ) -> impl Iterator<Item = Violation<'f>> {
-    let version = configuration.version().number;
+    let version = configuration.version();
     configuration
         .annotations()
         .filter(move |_| version.requires_architectures_in_preferences())

@@ -6,7 +6,7 @@ use crate::architecture::is_architecture;
 use crate::images;
 
 pub(crate) static RULE: Rule = Rule::about_annotations("image-architectures-mismatch", Level::Deny)
-    .repaired_by(RepairKind::FromImage);
+    .repaired_by(Repair::FromImage);
 
 struct MismatchingImage<'f> {
     image: &'f GoldenImage<'f>,

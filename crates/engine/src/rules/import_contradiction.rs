@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule =
 /// The feature gate and the field for the import contradict each other.
 pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violation<'f>> {
     let (import, fields) = (&configuration.hco.import, &configuration.hco.fields);
-    let gate = import.gate_index(configuration.version().number)?;
+    let gate = import.gate_index(configuration.version())?;
     let is_on = import.gates.get(gate)?.enabled;
     let describe = move || {
         let path = fields.gates.path().index(gate);

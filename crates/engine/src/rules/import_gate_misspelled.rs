@@ -14,9 +14,9 @@ const TYPOS: usize = 2;
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
 ) -> impl Iterator<Item = Violation<'f>> {
-    let version = configuration.version();
     // If the version is known, the letter case is a problem only before 1.19.
-    let is_case_ignored = version.is_known() && version.number.ignores_case_of_gates();
+    let is_case_ignored =
+        configuration.is_version_known() && configuration.version().ignores_case_of_gates();
     let gates = configuration.hco.import.gates.iter().enumerate();
     gates
         .filter_map(|(index, gate)| Some((index, gate, typos(gate)?)))
@@ -41,7 +41,6 @@ fn describe<'f>(
     gate: &Gate,
     typos: usize,
 ) -> Description<'f> {
-    let version = configuration.version();
     let hco = configuration.hco;
     let path = hco.fields.gates.path().index(index).key("name");
     let name = quote(&gate.name);
@@ -53,9 +52,9 @@ fn describe<'f>(
     Description {
         path,
         fact: match typos {
-            0 if version.is_known() => format!(
+            0 if configuration.is_version_known() => format!(
                 "The feature gate {name} has the wrong letter case: HCO {} ignores it.",
-                version.number
+                configuration.version()
             ),
             0 => format!(
                 "The feature gate {name} has the wrong letter case: HCO 1.18 and earlier ignore it."

@@ -12,8 +12,7 @@ pub(crate) fn check<'f>(
     before: Option<&'f Configuration<'f>>,
     after: &'f Configuration<'f>,
 ) -> Option<Violation<'f>> {
-    let version = after.version();
-    let is_preview = !version.is_known() || !version.number.has_finished_import();
+    let is_preview = !after.is_version_known() || !after.version().has_finished_import();
     let was_off = match before {
         Some(before) => before.import == Import::Disabled,
         // The audit scanner sends stored objects as new ones.
@@ -27,7 +26,7 @@ pub(crate) fn check<'f>(
                 "leave it off until HCO 1.19, and keep the workloads on one architecture",
             ),
         ];
-        if !version.is_known() {
+        if !after.is_version_known() {
             fact = format!("The version of HCO is unknown. {PREVIEW}");
             let state_version = "state the version of HCO with the setting hcoVersion, for example hcoVersion: \"1.19\"";
             fixes.insert(0, Proposal::advice(state_version));

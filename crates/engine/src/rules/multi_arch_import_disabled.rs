@@ -3,7 +3,7 @@ use super::prelude::*;
 pub(crate) static RULE: Rule = Rule::about_object("multi-arch-import-disabled", Level::Deny)
     .about_golden_images()
     .only(Condition::ImportOff)
-    .repaired_by(RepairKind::Import)
+    .repaired_by(Repair::EnableImport)
     .alerted_by("HCOMultiArchGoldenImagesDisabled");
 
 /// The import is off, although the workload nodes have several architectures.

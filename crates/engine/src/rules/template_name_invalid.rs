@@ -1,5 +1,7 @@
 use kube_objects::name::is_dns1123_subdomain;
-use operator_models::cdi::data_import_cron::{NAME_MAX, POLLED_NAME_MAX};
+use operator_models::cdi::data_import_cron::{
+    MANAGED_DATA_SOURCE, NAME, NAME_MAX, POLLED_NAME_MAX,
+};
 use operator_models::cdi::data_source;
 use operator_models::forecast::Rejected;
 
@@ -14,7 +16,7 @@ struct InvalidName<'f> {
     template: &'f str,
     index: usize,
     /// The field with the name: the name itself, or managedDataSource.
-    field: Cause,
+    field: [&'static str; 2],
     reason: Reason<'f>,
     /// The length of the suffix of an architecture in the names of the objects.
     suffix: usize,
@@ -74,7 +76,7 @@ pub(crate) fn check<'f>(side: &'f Side<'f>) -> Box<dyn Iterator<Item = Violation
         .map(|template| InvalidName {
             template: &template.name,
             index: template.index,
-            field: Cause::Name,
+            field: NAME,
             reason: Reason::Syntax,
             suffix: SUFFIX,
         })
@@ -82,31 +84,29 @@ pub(crate) fn check<'f>(side: &'f Side<'f>) -> Box<dyn Iterator<Item = Violation
     Box::new(invalid)
 }
 
-fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<(Cause, Reason<'f>)> {
-    let rejection = cron
-        .rejected()
-        .filter(|rejection| rejection.cause() != Cause::Other);
-    if let Some(rejection) = rejection {
-        return Some((rejection.cause(), Reason::DataImportCron(rejection)));
+fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<([&'static str; 2], Reason<'f>)> {
+    if let Some(rejection) = cron.rejected()
+        && let Some(field) = rejection.invalid_name()
+    {
+        return Some((field, Reason::DataImportCron(rejection)));
     }
     if let Some(rejection) = forecast.rejected_source(cron) {
         let field = match rejection {
             data_source::SourceRejection::CronLabelTooLong
-            | data_source::SourceRejection::CronLabelInvalid => Cause::Name,
-            _ => Cause::ManagedDataSource,
+            | data_source::SourceRejection::CronLabelInvalid => NAME,
+            _ => MANAGED_DATA_SOURCE,
         };
         return Some((field, Reason::DataSource(rejection)));
     }
     let is_too_long = cron.never_runs().contains(&NeverRuns::NameTooLong);
-    is_too_long.then_some((Cause::Name, Reason::CronJob))
+    is_too_long.then_some((NAME, Reason::CronJob))
 }
 
 impl InvalidName<'_> {
     fn describe<'p>(&self, configuration: &Configuration<'_>) -> Description<'p> {
         let name = quote(self.template);
-        let (keys, field, fix) = if self.field == Cause::Name {
+        let (field, fix) = if self.field == NAME {
             (
-                ["metadata", "name"],
                 "The name",
                 format!(
                     "rename the template: at most {} characters; lowercase letters, digits, `-`, and `.`; a letter or digit first and last",
@@ -115,7 +115,6 @@ impl InvalidName<'_> {
             )
         } else {
             (
-                ["spec", "managedDataSource"],
                 "The managedDataSource",
                 format!(
                     "use at most {} lowercase letters, digits, and `-` for managedDataSource, and begin and end with a letter or digit",
@@ -144,7 +143,7 @@ impl InvalidName<'_> {
             ),
         };
         Description {
-            path: configuration.path_of_index(Some(self.index), &keys),
+            path: configuration.path_of_index(Some(self.index), &self.field),
             fact,
             fixes: vec![Proposal::advice(fix)],
         }

@@ -7,7 +7,7 @@ pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violatio
     let hco = configuration.hco;
     let stored = hco
         .import
-        .stored_in_v1_annotation(configuration.version().number)?;
+        .stored_in_v1_annotation(configuration.version())?;
     let describe = move || {
         let state = |import| match import {
             Import::Enabled => "on",

@@ -6,9 +6,7 @@ pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-unreadable", L
 
 pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violation<'f>> {
     let hco = configuration.hco;
-    let error = hco
-        .import
-        .unreadable_v1_only(configuration.version().number)?;
+    let error = hco.import.unreadable_v1_only(configuration.version())?;
     Some(Violation::new(move || {
         let why = match error {
             UnreadableV1Only::Json => "it is not valid JSON",

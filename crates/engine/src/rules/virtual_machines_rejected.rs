@@ -14,7 +14,7 @@ pub(crate) fn check<'f>(
         .filter(|name| !accepted.contains(*name))
         .map(String::as_str)
         .collect();
-    let version = configuration.version().number;
+    let version = configuration.version();
     (!rejected.is_empty()).then(|| Violation {
         architectures: rejected.clone(),
         ..Violation::new(move || {

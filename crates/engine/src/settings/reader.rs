@@ -12,8 +12,7 @@ use operator_models::ssp::architecture::KNOWN;
 
 use super::Levels;
 use crate::cluster::ServiceAccount;
-use crate::fix::Repair;
-use crate::rule::{Level, RepairKind, Subject};
+use crate::rule::{Level, Repair, Subject};
 use crate::rules::RULES;
 
 /// Collects the problems while the settings are read. Their order does not depend on the order of the keys.
@@ -92,7 +91,7 @@ impl SettingsReader {
 
     pub(super) fn repairs(&mut self, field: &Field<'_>) -> Vec<(&'static str, Repair)> {
         let mut repairs = Vec::new();
-        let repairable = RULES.iter().filter(|rule| rule.repairs != RepairKind::None);
+        let repairable = RULES.iter().filter(|rule| rule.repair.is_some());
         let mut repairable: Vec<&str> = repairable.map(|rule| rule.id).collect();
         repairable.sort_unstable();
         for (id, path, field) in self.entries("repair", field) {
@@ -100,8 +99,8 @@ impl SettingsReader {
                 self.unknown(&path, "unknown rule", &id, &repairable);
                 continue;
             };
-            let repair = match rule.repairs {
-                RepairKind::None => {
+            let repair = match rule.repair {
+                None => {
                     let list = text::list(&repairable, repairable.len());
                     let what = "the policy cannot repair this rule; it can repair";
                     self.problem(&path, &format!("{what} {list}"));
@@ -109,13 +108,10 @@ impl SettingsReader {
                 }
                 // Forms send empty fields.
                 _ if field.json().is_none() => None,
-                RepairKind::Import => self.import_repair(&path, &field),
-                RepairKind::FromImage => {
-                    self.one_of(&path, &field, &[("from-image", Repair::FromImage)])
+                Some(Repair::EnableImport | Repair::PlaceOn(_)) => {
+                    self.import_repair(&path, &field)
                 }
-                RepairKind::Normalise => {
-                    self.one_of(&path, &field, &[("normalise", Repair::Normalise)])
-                }
+                Some(repair) => self.one_of(&path, &field, &[(repair.into_str(), repair)]),
             };
             repairs.extend(repair.map(|repair| (rule.id, repair)));
         }
@@ -145,7 +141,7 @@ impl SettingsReader {
                 self.unknown(path, &what, &key, &["place-on"]);
             }
         }
-        Some(Repair::PlaceOn(architecture?.to_owned()))
+        architecture.map(Repair::PlaceOn)
     }
 
     /// The value for a word from a fixed set.

@@ -37,7 +37,7 @@ fn every_field_that_a_rule_reads_is_evaluated() {
             if !is_judged(case, &before, &after) {
                 wrong.push(format!(
                     "{}: {} finds something else without {pointer}, but an update that removes it is accepted \
-                     immediately. Add the field to JudgedFields (crates/operator-models/src/hco/hyperconverged.rs), or compare it in \
+                     immediately. Add the field to EvaluatedFields (crates/operator-models/src/hco/hyperconverged.rs), or compare it in \
                      VirtualMachine::is_judged_like.",
                     case.name, different[0].0
                 ));

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use e2e_tests::properties::law::{apply, changes, law};
 use e2e_tests::properties::updates::World;
 use e2e_tests::{FakeCluster, Images, cases};
-use engine::{Finding, Fix, Outcome, RULES, RepairKind, Rule};
+use engine::{Finding, Fix, Outcome, RULES, Repair, Rule};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
@@ -404,7 +404,7 @@ fn generated<S: Strategy>(
 fn repairs_annotation(rule: &str) -> bool {
     let mut rules = RULES.iter();
     let rule = rules.find(|known| known.id == rule).expect(rule);
-    matches!(rule.repairs, RepairKind::Normalise | RepairKind::FromImage)
+    matches!(rule.repair, Some(Repair::Normalise | Repair::FromImage))
 }
 
 /// Requests with repairs in their settings, in half of which all problems can be repaired, and clusters.
@@ -431,11 +431,10 @@ fn repairs() -> impl Strategy<Value = Map<String, Value>> {
             .prop_map(|architecture| json!({"place-on": architecture})),
     ];
     let of = |rule: &&Rule| {
-        let repair = match rule.repairs {
-            RepairKind::None => return None,
-            RepairKind::Import => import.clone().boxed(),
-            RepairKind::Normalise => Just(json!("normalise")).boxed(),
-            RepairKind::FromImage => Just(json!("from-image")).boxed(),
+        let repair = match rule.repair? {
+            Repair::EnableImport | Repair::PlaceOn(_) => import.clone().boxed(),
+            Repair::Normalise => Just(json!("normalise")).boxed(),
+            Repair::FromImage => Just(json!("from-image")).boxed(),
         };
         let id = rule.id;
         Some(prop::option::weighted(

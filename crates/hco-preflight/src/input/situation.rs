@@ -14,7 +14,7 @@ use kube_objects::json::{Field, Json};
 use kube_objects::placement::Placement;
 use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::golden_image::SHIPPED;
-use operator_models::hco::hyperconverged::LocatedFields;
+use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::node::is_workload;
 use operator_models::hco::version::{HcoVersion, VersionSupport};
 use serde_json::{Map, Value};
@@ -382,7 +382,7 @@ fn placement(object: &Value) -> Option<Placement> {
         "hco.kubevirt.io/v1" => ApiVersion::V1,
         _ => ApiVersion::V1beta1,
     };
-    let hco = LocatedFields::new(json, version).read();
+    let hco = HyperConverged::parse(json, version);
     hco.ok().map(|hco| hco.placement)
 }
 

@@ -12,8 +12,8 @@ use kube_objects::json::{Object, WrongType};
 use kube_objects::label::{key_error, value_error};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 
-pub use crate::cdi::data_import_cron::rejection::{Cause, Rejection};
-pub(crate) use crate::cdi::data_import_cron::schedule::Schedule;
+pub use crate::cdi::data_import_cron::rejection::{MANAGED_DATA_SOURCE, NAME, Rejection};
+use crate::cdi::data_import_cron::schedule::Schedule;
 pub use crate::cdi::data_import_cron::source::SOURCE_KINDS;
 use crate::cdi::data_import_cron::source::Source;
 pub use crate::cdi::data_import_cron::spec::{ImageOrigin, Spec};
@@ -89,18 +89,10 @@ pub enum NeverRuns {
     NameTooLong,
 }
 
-/// The result of CDI's checks of a spec. It does not depend on names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SpecVerdict {
-    /// The first reason for which CDI's webhook rejects the spec, which it checks between the name and managedDataSource.
-    pub rejected: Option<Rejection>,
-    /// Whether a `CronJob` polls the image instead of CDI's controller.
-    pub needs_cron_job: bool,
-    pub schedule: Schedule,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The result of CDI's checks of a spec, or of a `DataImportCron` with this spec.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verdict {
+    /// The first reason for a rejection. CDI's webhook checks the spec between the name and managedDataSource.
     pub rejected: Option<Rejection>,
     /// Whether a `CronJob` polls the image instead of CDI's controller.
     pub needs_cron_job: bool,
@@ -126,7 +118,7 @@ impl Verdict {
 /// Checks a spec as CDI's webhook does, except for its managedDataSource.
 ///
 /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go, validateDataImportCronSpec.
-pub fn examine_spec<'a>(spec: &Spec<'a>) -> Result<SpecVerdict, WrongType<'a>> {
+pub fn examine_spec<'a>(spec: &Spec<'a>) -> Result<Verdict, WrongType<'a>> {
     let volume = spec.volume();
     let source = Source::read(&volume)?;
     let unsettable = unsettable_field(&volume)?;
@@ -138,10 +130,16 @@ pub fn examine_spec<'a>(spec: &Spec<'a>) -> Result<SpecVerdict, WrongType<'a>> {
         .or(storage)
         .or_else(|| source.examine())
         .or_else(|| examine_rest(spec, schedule));
-    Ok(SpecVerdict {
+    let needs_cron_job = source.needs_cron_job();
+    let never_runs = match schedule {
+        Schedule::Empty => Some(NeverRuns::ScheduleEmpty),
+        Schedule::WithTimeZone if needs_cron_job => Some(NeverRuns::TimeZone),
+        Schedule::WithTimeZone | Schedule::Valid | Schedule::Invalid => None,
+    };
+    Ok(Verdict {
         rejected,
-        needs_cron_job: source.needs_cron_job(),
-        schedule,
+        needs_cron_job,
+        never_runs: Vec::from_iter(never_runs),
     })
 }
 
@@ -210,7 +208,7 @@ pub fn examine_metadata<'a>(metadata: &Object<'a>) -> Result<Option<Rejection>, 
 pub fn examine_names(
     cron: &DataImportCron<'_>,
     metadata_rejected: Option<&Rejection>,
-    spec: &SpecVerdict,
+    spec: &Verdict,
 ) -> Verdict {
     let rejected = object_rejected(cron)
         .or_else(|| metadata_rejected.cloned())
@@ -221,15 +219,10 @@ pub fn examine_names(
             1..=NAME_MAX => None,
             _ => Some(Rejection::ManagedDataSourceTooLong),
         });
-    let is_empty = spec.schedule == Schedule::Empty;
-    let has_zone = spec.needs_cron_job && spec.schedule == Schedule::WithTimeZone;
-    let is_long = spec.needs_cron_job && !is_empty && cron.name.len() > POLLED_NAME_MAX;
-    let reasons = [
-        is_empty.then_some(NeverRuns::ScheduleEmpty),
-        has_zone.then_some(NeverRuns::TimeZone),
-        is_long.then_some(NeverRuns::NameTooLong),
-    ];
-    let never_runs = reasons.into_iter().flatten();
+    let is_polled = !spec.never_runs.contains(&NeverRuns::ScheduleEmpty);
+    let is_long = spec.needs_cron_job && is_polled && cron.name.len() > POLLED_NAME_MAX;
+    let of_name = is_long.then_some(NeverRuns::NameTooLong);
+    let never_runs = spec.never_runs.iter().copied().chain(of_name);
     Verdict {
         needs_cron_job: spec.needs_cron_job,
         never_runs: never_runs.filter(|_| rejected.is_none()).collect(),

@@ -1,13 +1,13 @@
 //! The versions of the HyperConverged API.
 
-use kube_objects::request::GroupVersionKind;
+use kube_objects::request::Request;
 use strum::{EnumString, IntoStaticStr};
 
 const GROUP: &str = "hco.kubevirt.io";
 const KIND: &str = "HyperConverged";
 
-pub fn is_hyperconverged(kind: &GroupVersionKind) -> bool {
-    kind.group == GROUP && kind.kind == KIND
+pub fn is_hyperconverged(request: &Request<'_>) -> bool {
+    request.group == GROUP && request.kind == KIND
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]

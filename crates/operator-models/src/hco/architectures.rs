@@ -5,14 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Architectures<'a>(pub &'a str);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Coverage {
-    /// None of them: HCO does not deploy the golden image.
-    None,
-    Some,
-    All,
-}
-
 impl<'a> Architectures<'a> {
     /// The entries as HCO reads them: split at commas, nothing trimmed.
     pub fn entries(self) -> impl Iterator<Item = &'a str> {
@@ -38,12 +30,8 @@ impl<'a> Architectures<'a> {
         names.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// How many of the workload architectures HCO finds among the entries.
-    pub fn coverage(self, workload: &BTreeMap<String, usize>) -> Coverage {
-        match self.supported(workload).len() {
-            0 => Coverage::None,
-            all if all == workload.len() => Coverage::All,
-            _ => Coverage::Some,
-        }
+    /// Whether HCO finds some of the workload architectures among the entries, but not all.
+    pub fn is_partial(self, workload: &BTreeMap<String, usize>) -> bool {
+        (1..workload.len()).contains(&self.supported(workload).len())
     }
 }

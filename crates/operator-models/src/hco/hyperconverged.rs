@@ -15,7 +15,8 @@ const V1_ONLY: &str = "hco.kubevirt.io/v1-only-fields";
 /// The fields that rules evaluate, independent of the API version. If these fields are equal in two objects, the policy
 /// gives both the same verdict.
 #[derive(Debug, PartialEq)]
-pub struct JudgedFields<'a> {
+pub struct EvaluatedFields<'a> {
+    pub version: ApiVersion,
     /// The import: v1's field, or v1beta1's feature gate.
     pub import: Field<'a>,
     pub gates: Field<'a>,
@@ -39,8 +40,8 @@ pub struct Patches<T> {
     pub cdi: T,
 }
 
-impl<'a> JudgedFields<'a> {
-    fn of(object: &Object<'a>, version: ApiVersion) -> Self {
+impl<'a> EvaluatedFields<'a> {
+    pub fn new(object: &Object<'a>, version: ApiVersion) -> Self {
         let spec = object.object("spec");
         let annotations = object.object("metadata").object("annotations");
         let (sources, workload, infra, import, gates) = match version {
@@ -65,6 +66,7 @@ impl<'a> JudgedFields<'a> {
             }
         };
         Self {
+            version,
             import,
             gates,
             v1_only: annotations.field(V1_ONLY),
@@ -81,89 +83,6 @@ impl<'a> JudgedFields<'a> {
                 cdi: annotations.field("containerizeddataimporter.kubevirt.io/jsonpatch"),
             },
         }
-    }
-}
-
-/// A HyperConverged as it was sent. Its fields are located, but their values are not parsed.
-#[derive(Debug)]
-pub struct LocatedFields<'a> {
-    version: ApiVersion,
-    object: Object<'a>,
-    judged: JudgedFields<'a>,
-}
-
-impl<'a> LocatedFields<'a> {
-    pub fn new(json: Json<'a>, version: ApiVersion) -> Self {
-        let object = Object::root(json);
-        Self {
-            version,
-            judged: JudgedFields::of(&object, version),
-            object,
-        }
-    }
-
-    pub fn is_judged_like(&self, other: &Self) -> bool {
-        self.version == other.version && self.judged == other.judged
-    }
-
-    pub fn read(self) -> Result<HyperConverged<'a>, WrongType<'a>> {
-        let Self {
-            version,
-            object,
-            judged,
-        } = self;
-        let metadata = object.object("metadata");
-        let status = object.object("status");
-        let status_templates = status.field("dataImportCronTemplates");
-        let v1_only = judged.v1_only.string()?;
-        let node_selector = judged.node_selector.string_map()?;
-        let affinity = judged.node_affinity.parse()?;
-        let infra = judged.infra_affinity.parse()?;
-        Ok(HyperConverged {
-            api_version: version,
-            name: metadata.text("name")?,
-            namespace: metadata.text("namespace")?,
-            import: ImportFields {
-                api_version: version,
-                field: judged.import.boolean()?,
-                gates: Gate::list(&judged.gates)?,
-                v1_only: V1Only::parse(v1_only.as_deref()),
-            },
-            is_stored: metadata.field("resourceVersion").is_present(),
-            has_deploy_ovs: metadata
-                .object("annotations")
-                .field("deployOVS")
-                .is_present(),
-            imports_common: judged.common_import.boolean()?.unwrap_or(true),
-            common_namespace: judged.common_namespace.string()?.unwrap_or_default(),
-            templates: judged
-                .templates
-                .list(|index, item| Template::read(index, &item))?
-                .unwrap_or_default(),
-            preferred_errors: affinity.as_ref().map(check_preferred).unwrap_or_default(),
-            placement: Placement::parse(node_selector, affinity),
-            places_infra: places(&judged.infra),
-            infra_preferred_errors: infra.as_ref().map(check_preferred).unwrap_or_default(),
-            infra: Placement::parse([], infra),
-            patches: Patches {
-                ssp: judged.patches.ssp.string()?,
-                kubevirt: judged.patches.kubevirt.string()?,
-                cdi: judged.patches.cdi.string()?,
-            },
-            // HCO, not the user, writes the status, so an unreadable status counts as absent.
-            status_templates: status_templates
-                .list(|index, item| StatusTemplate::read(index, &item))
-                .into_iter()
-                .flatten()
-                .flatten()
-                .flatten()
-                .collect(),
-            status_version: operator_version(&status),
-            status_schedule: status.field("dataImportSchedule").string().ok().flatten(),
-            deploys_ssp: deploys_ssp(&status),
-            node_info: NodeInfo::read(&status).filter(|_| is_reconciled(&metadata, &status)),
-            fields: judged,
-        })
     }
 }
 
@@ -212,15 +131,13 @@ fn is_reconciled(metadata: &Object<'_>, status: &Object<'_>) -> bool {
 }
 
 /// The `apiVersion` of an object, if it is present and readable.
-pub fn api_version(object: Json<'_>) -> Option<String> {
-    Object::root(object).field("apiVersion").string().ok()?
+pub fn api_version(object: &Object<'_>) -> Option<String> {
+    object.field("apiVersion").string().ok()?
 }
 
 /// Whether an object is being deleted. Then only its finalizers matter.
-pub fn is_being_deleted(object: Json<'_>) -> bool {
-    let timestamp = Object::root(object)
-        .object("metadata")
-        .field("deletionTimestamp");
+pub fn is_being_deleted(object: &Object<'_>) -> bool {
+    let timestamp = object.object("metadata").field("deletionTimestamp");
     matches!(timestamp.string(), Ok(Some(timestamp)) if !timestamp.is_empty())
 }
 
@@ -232,7 +149,7 @@ pub fn is_being_deleted(object: Json<'_>) -> bool {
 #[derive(Debug)]
 pub struct HyperConverged<'a> {
     pub api_version: ApiVersion,
-    pub fields: JudgedFields<'a>,
+    pub fields: EvaluatedFields<'a>,
     pub name: String,
     pub namespace: String,
     pub import: ImportFields,
@@ -262,4 +179,67 @@ pub struct HyperConverged<'a> {
     pub deploys_ssp: Option<bool>,
     /// The architectures in the status, if HCO has computed them for this object.
     pub node_info: Option<NodeInfo>,
+}
+
+impl<'a> HyperConverged<'a> {
+    pub fn parse(json: Json<'a>, version: ApiVersion) -> Result<Self, WrongType<'a>> {
+        let object = Object::root(json);
+        Self::read(&object, EvaluatedFields::new(&object, version))
+    }
+
+    pub fn read(object: &Object<'a>, fields: EvaluatedFields<'a>) -> Result<Self, WrongType<'a>> {
+        let version = fields.version;
+        let metadata = object.object("metadata");
+        let status = object.object("status");
+        let status_templates = status.field("dataImportCronTemplates");
+        let v1_only = fields.v1_only.string()?;
+        let node_selector = fields.node_selector.string_map()?;
+        let affinity = fields.node_affinity.parse()?;
+        let infra = fields.infra_affinity.parse()?;
+        Ok(Self {
+            api_version: version,
+            name: metadata.text("name")?,
+            namespace: metadata.text("namespace")?,
+            import: ImportFields {
+                api_version: version,
+                field: fields.import.boolean()?,
+                gates: Gate::list(&fields.gates)?,
+                v1_only: V1Only::parse(v1_only.as_deref()),
+            },
+            is_stored: metadata.field("resourceVersion").is_present(),
+            has_deploy_ovs: metadata
+                .object("annotations")
+                .field("deployOVS")
+                .is_present(),
+            imports_common: fields.common_import.boolean()?.unwrap_or(true),
+            common_namespace: fields.common_namespace.string()?.unwrap_or_default(),
+            templates: fields
+                .templates
+                .list(|index, item| Template::read(index, &item))?
+                .unwrap_or_default(),
+            preferred_errors: affinity.as_ref().map(check_preferred).unwrap_or_default(),
+            placement: Placement::parse(node_selector, affinity),
+            places_infra: places(&fields.infra),
+            infra_preferred_errors: infra.as_ref().map(check_preferred).unwrap_or_default(),
+            infra: Placement::parse([], infra),
+            patches: Patches {
+                ssp: fields.patches.ssp.string()?,
+                kubevirt: fields.patches.kubevirt.string()?,
+                cdi: fields.patches.cdi.string()?,
+            },
+            // HCO, not the user, writes the status, so an unreadable status counts as absent.
+            status_templates: status_templates
+                .list(|index, item| StatusTemplate::read(index, &item))
+                .into_iter()
+                .flatten()
+                .flatten()
+                .flatten()
+                .collect(),
+            status_version: operator_version(&status),
+            status_schedule: status.field("dataImportSchedule").string().ok().flatten(),
+            deploys_ssp: deploys_ssp(&status),
+            node_info: NodeInfo::read(&status).filter(|_| is_reconciled(&metadata, &status)),
+            fields,
+        })
+    }
 }

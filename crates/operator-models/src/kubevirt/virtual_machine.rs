@@ -2,7 +2,7 @@
 
 use kube_objects::json::{Json, Object, WrongType};
 use kube_objects::placement::{ARCHITECTURE_LABEL, DEPRECATED_ARCHITECTURE_LABEL, Placement};
-use kube_objects::request::GroupVersionKind;
+use kube_objects::request::Request;
 use kube_objects::text::folds_to;
 use strum::IntoStaticStr;
 
@@ -12,8 +12,8 @@ pub use crate::hco::template::{DEFAULT_PREFERENCE, DEFAULT_PREFERENCE_KIND};
 pub use crate::ssp::architecture::DATA_SOURCE_ARCHITECTURE;
 use crate::ssp::architecture::is_known;
 
-pub fn is_virtual_machine(kind: &GroupVersionKind) -> bool {
-    kind.group == "kubevirt.io" && kind.version == "v1" && kind.kind == "VirtualMachine"
+pub fn is_virtual_machine(request: &Request<'_>) -> bool {
+    request.group == "kubevirt.io" && request.version == "v1" && request.kind == "VirtualMachine"
 }
 
 /// The fields of a VirtualMachine that determine its architecture.

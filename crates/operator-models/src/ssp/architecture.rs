@@ -14,12 +14,9 @@ pub fn is_known(name: &str) -> bool {
     KNOWN.contains(&name)
 }
 
-/// Whether SSP supports all architectures of the cluster. If it does not, it rejects its configuration, even while the
-/// import is off.
-///
-/// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster.
+/// Whether SSP supports all architectures of the cluster.
 pub fn knows_all(census: &Census) -> bool {
-    check_architectures(census, false).is_ok()
+    unknown_architecture(census).is_none()
 }
 
 /// An architecture that SSP supports, ordered by name.
@@ -51,24 +48,12 @@ impl Architecture {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unusable<'a> {
-    /// The multi-architecture import is on, and no node has an architecture.
-    None,
-    Unknown(&'a str),
-}
-
-/// Whether SSP's webhook accepts the architectures of a cluster. It checks all of them, whether the import is on or off.
+/// An architecture of the cluster that SSP's webhook rejects, whether the import is on or off.
 ///
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster.
-pub fn check_architectures(census: &Census, is_multi_arch: bool) -> Result<(), Unusable<'_>> {
-    let mut all = census.workload.keys().chain(&census.control_plane);
-    let is_empty = all.clone().next().is_none();
-    match all.find(|name| !is_known(name)) {
-        Some(unknown) => Err(Unusable::Unknown(unknown)),
-        None if is_multi_arch && is_empty => Err(Unusable::None),
-        None => Ok(()),
-    }
+pub fn unknown_architecture(census: &Census) -> Option<&str> {
+    let all = census.workload.keys().chain(&census.control_plane);
+    all.map(String::as_str).find(|name| !is_known(name))
 }
 
 /// The architectures in SSP's order: those of control-plane nodes first. With the import off, only the first one, or if

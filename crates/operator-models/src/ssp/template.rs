@@ -6,8 +6,8 @@ use std::sync::Arc;
 use kube_objects::json::{Json, Object, WrongType};
 
 use crate::cdi::data_import_cron::{
-    DataImportCron, ImageOrigin, Rejection, Schedule, Spec, SpecVerdict, Verdict, examine_metadata,
-    examine_names, examine_spec,
+    DataImportCron, ImageOrigin, Rejection, Spec, Verdict, examine_metadata, examine_names,
+    examine_spec,
 };
 use crate::hco::golden_image::{Annotation, CommonTemplates, GoldenImage};
 use crate::hco::hyperconverged::HyperConverged;
@@ -45,7 +45,7 @@ pub struct SspTemplate<'a> {
     pub(crate) origin: Arc<ImageOrigin>,
     /// Why the API server rejects its labels or annotations.
     metadata_rejected: Option<Rejection>,
-    verdict: SpecVerdict,
+    verdict: Verdict,
     /// Whether HCO chooses the schedule for the cluster, so that only the status shows it.
     pub has_unknown_schedule: bool,
 }
@@ -98,10 +98,9 @@ impl<'a> SspTemplate<'a> {
             architectures,
             architecture_label: None,
             metadata_rejected: None,
-            verdict: SpecVerdict {
+            verdict: Verdict {
                 rejected: Some(rejection),
-                needs_cron_job: false,
-                schedule: Schedule::Valid,
+                ..Verdict::default()
             },
             origin: Arc::new(spec.origin()),
             spec: completed(spec, image, given),

@@ -6,7 +6,7 @@ use kube_objects::json::Json;
 use operator_models::forecast::{Forecast, Given, Rejected};
 use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::golden_image::{CommonTemplates, common_templates};
-use operator_models::hco::hyperconverged::{HyperConverged, LocatedFields};
+use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::import::Import;
 use operator_models::hco::node::{Census, census};
 use operator_models::hco::version::HcoVersion;
@@ -34,7 +34,7 @@ impl Texts {
 
     pub(super) fn cluster(&self) -> Option<Cluster<'_>> {
         let json = Json::parse(self.hco.as_bytes()).unwrap();
-        let hco = LocatedFields::new(json, self.version).read().ok()?;
+        let hco = HyperConverged::parse(json, self.version).ok()?;
         let census = census(self.nodes.as_bytes(), &[&hco.placement])
             .unwrap()
             .remove(0);

@@ -49,9 +49,12 @@ pub(super) fn compare<'a>(
         (Ok(_), _) => return Err(("error", format!("nobody refuses it: {error}"))),
         (Err(Rejected::ByHco | Rejected::Mistyped), "hco") => return Ok(None),
         (Err(Rejected::ContentType(_)), "ssp-webhook") if at == "schema" => return Ok(None),
-        (Err(Rejected::Architectures(_) | Rejected::NameMissing), "ssp-webhook")
-            if at == "validating-webhook" =>
-        {
+        (
+            Err(
+                Rejected::UnknownArchitecture(_) | Rejected::NoArchitecture | Rejected::NameMissing,
+            ),
+            "ssp-webhook",
+        ) if at == "validating-webhook" => {
             return Ok(None);
         }
         (Err(rejected), _) => return Err(("error", format!("{rejected:?}, not {error}"))),

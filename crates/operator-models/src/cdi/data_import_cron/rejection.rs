@@ -2,12 +2,9 @@
 
 use kube_objects::path::FieldPath;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    Name,
-    ManagedDataSource,
-    Other,
-}
+/// The fields of a template that SSP makes names of.
+pub const NAME: [&str; 2] = ["metadata", "name"];
+pub const MANAGED_DATA_SOURCE: [&str; 2] = ["spec", "managedDataSource"];
 
 /// Why a `DataImportCron` is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,17 +49,18 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    pub fn cause(&self) -> Cause {
+    /// The field of the template whose value is not a valid name; `None` if another field is the reason.
+    pub fn invalid_name(&self) -> Option<[&'static str; 2]> {
         match self {
             Self::NameMissing
             | Self::NameInvalid
             | Self::NameTooLongForObject
-            | Self::NameTooLong => Cause::Name,
+            | Self::NameTooLong => Some(NAME),
             Self::DataSourceLabelTooLong
             | Self::DataSourceLabelInvalid
             | Self::ManagedDataSourceMissing
-            | Self::ManagedDataSourceTooLong => Cause::ManagedDataSource,
-            _ => Cause::Other,
+            | Self::ManagedDataSourceTooLong => Some(MANAGED_DATA_SOURCE),
+            _ => None,
         }
     }
 }
