@@ -111,11 +111,9 @@ fn remap() -> Result<String, String> {
 /// A separate directory, because the outer cargo locks its own directory until the build script ends. All profiles of
 /// the outer build and `make policy.wasm` use the same directory, so the module is built only once.
 fn target_directory(out: &Path) -> PathBuf {
-    out.ancestors()
-        .filter(|directory| directory.join("CACHEDIR.TAG").is_file())
-        .last()
-        .unwrap_or(out)
-        .join("policy-module")
+    // TARGET/PROFILE/build/policy-host-HASH/out
+    let target = out.ancestors().nth(4);
+    target.unwrap_or(out).join("policy-module")
 }
 
 /// The outer build passes settings to its compiler in variables: flags for coverage, the wrapper for clippy, another
