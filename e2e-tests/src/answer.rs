@@ -111,3 +111,27 @@ fn patched(object: &Value, patch: &str) -> Result<Value, String> {
     json_patch::patch(&mut object, &patch).map_err(|error| error.to_string())?;
     Ok(object)
 }
+
+/// What the module itself returns for a request.
+///
+/// MIRRORS: policy-sdk-rust src/response.rs, `ValidationResponse`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Verdict {
+    /// Whether the policy accepts the request.
+    pub accepted: bool,
+    /// The message of a denial.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// The status of a denial.
+    #[serde(default)]
+    pub code: Option<u16>,
+    /// The object with the changes of the policy.
+    #[serde(default)]
+    pub mutated_object: Option<Value>,
+    /// The annotations for the audit log.
+    #[serde(default)]
+    pub audit_annotations: Option<BTreeMap<String, String>>,
+    /// The warnings for the user.
+    #[serde(default)]
+    pub warnings: Option<Vec<String>>,
+}

@@ -38,7 +38,7 @@ mod scripted_registry;
 mod session;
 mod test_registry;
 
-pub use answer::Answer;
+pub use answer::{Answer, Verdict};
 #[cfg(all(feature = "tls", not(target_family = "wasm")))]
 pub use api_server::{ApiServer, recorded};
 pub use case::{Arrival, Case, Expected, cases};

@@ -17,8 +17,9 @@ use serde_json::{Value, json};
 pub use api::ClusterError;
 pub use connection::{Connection, timeout};
 
-use crate::node_list::{Labels, NodeList};
-use api::address;
+use crate::foreign::masked;
+use crate::nodes::Labels;
+use crate::world::Node;
 
 /// A connection to the API server of a kubeconfig.
 pub struct Cluster {
@@ -57,18 +58,19 @@ impl Cluster {
         runtime.block_on(async {
             let (mut config, context) = connection.config().await?;
             let expires = login::log_in(&mut config.auth_info)?;
-            let proxy = config.proxy_url.as_ref().map(address);
-            let through =
-                proxy.map_or_else(String::new, |proxy| format!(" through the proxy {proxy}"));
+            let through = config
+                .proxy_url
+                .as_ref()
+                .map(|proxy| masked(&format!(" through the proxy {proxy}")));
             Ok(Self {
-                server: address(&config.cluster_url),
+                server: masked(&config.cluster_url.to_string()),
                 context,
                 warning: connection::warning(&config),
-                through,
+                through: through.unwrap_or_default(),
                 timeout: connection.request_timeout,
                 until: connection.until,
                 expires,
-                client: Client::try_from(config).map_err(api::unusable)?,
+                client: Client::try_from(config).map_err(ClusterError::of_kubeconfig)?,
             })
         })
     }
@@ -83,12 +85,13 @@ impl Cluster {
         self.client.default_namespace()
     }
 
-    /// The nodes, reduced to the fields that are read.
-    pub fn nodes(&self, labels: &Labels) -> Result<NodeList, ClusterError> {
-        let mut nodes = NodeList::default();
+    pub fn nodes(&self, labels: &Labels) -> Result<Vec<Node>, ClusterError> {
+        let mut nodes = Vec::new();
         let resource = resource("v1", "Node");
-        self.list(&resource, None, |node| Ok(nodes.add(node, labels)?))?;
-        Ok(nodes)
+        self.list(&resource, None, |node| {
+            nodes.push(Node::read(&node, labels));
+        })?;
+        Ok(nodes.into_iter().collect::<Result<_, _>>()?)
     }
 
     /// The `HyperConverged` objects of a namespace or of all namespaces, in the version that `kubectl` would show if
@@ -104,37 +107,24 @@ impl Cluster {
         let resource = resource(&format!("{GROUP}/{}", served.version), KIND);
         let mut all = Vec::new();
         if namespace.is_none_or(is_name) {
-            self.list(&resource, namespace, |mut object| {
+            let listed = self.list(&resource, namespace, |mut object| {
                 // The API server writes these fields into the items of some lists, and omits them in others.
                 if let Some(object) = object.as_object_mut() {
                     object.insert("apiVersion".to_owned(), json!(resource.api_version));
                     object.insert("kind".to_owned(), json!(KIND));
                 }
                 all.push(object);
-                Ok(())
+            });
+            listed.map_err(|error| match (error, namespace) {
+                (ClusterError::Forbidden(why), None) => ClusterError::Forbidden(format!(
+                    "{why}; if you may read only one namespace, specify it with -n"
+                )),
+                (error, _) => error,
             })?;
         }
         Ok(all)
     }
 
-    /// Passes all objects of a kind to a function; none if the cluster does not serve the kind.
-    pub(crate) fn all(
-        &self,
-        resource: &ApiResource,
-        namespace: Option<&str>,
-        mut each: impl FnMut(Value),
-    ) -> Result<(), ClusterError> {
-        let read = self.list(resource, namespace, |object| {
-            each(object);
-            Ok(())
-        });
-        match read {
-            Err(ClusterError::Refused(404, _)) => Ok(()),
-            read => read,
-        }
-    }
-
-    /// Whether Kubewarden is installed.
     pub fn has_kubewarden(&self) -> Result<bool, ClusterError> {
         Ok(self.group("policies.kubewarden.io")?.is_some())
     }
@@ -161,19 +151,6 @@ impl Cluster {
             "the cluster does not serve {api_version}; it serves {}",
             served.join(", ")
         )))
-    }
-
-    /// One `VirtualMachine`; `None` if it does not exist.
-    pub fn virtual_machine(
-        &self,
-        namespace: &str,
-        name: &str,
-    ) -> Result<Option<Value>, ClusterError> {
-        self.get(
-            &resource("kubevirt.io/v1", "VirtualMachine"),
-            namespace,
-            name,
-        )
     }
 
     /// The API group of `HyperConverged`; empty if the cluster does not serve it.

@@ -1,7 +1,9 @@
-//! Fields of objects, by their JSON pointers.
+//! Fields and names of objects. `NAMESPACE/NAME` identifies an object among others of its kind.
 
 use kube_objects::quantity::Quantity;
 use serde_json::Value;
+
+use crate::foreign::Foreign;
 
 /// A string; `None` if it is missing or has another type.
 pub fn text<'o>(object: &'o Value, pointer: &str) -> Option<&'o str> {
@@ -24,4 +26,30 @@ pub fn quantity(value: &Value) -> Option<Quantity> {
         Value::Number(number) => Quantity::parse(&number.to_string()),
         _ => None,
     }
+}
+
+/// The name of an object; empty if it is missing.
+pub fn name(object: &Value) -> &str {
+    text(object, "/metadata/name").unwrap_or_default()
+}
+
+/// The namespace of an object; empty if it is missing.
+pub fn namespace(object: &Value) -> &str {
+    text(object, "/metadata/namespace").unwrap_or_default()
+}
+
+/// Whether an object is in the wanted namespace. Without a wanted namespace, every object is.
+pub fn in_namespace(wanted: Option<&str>, object: &Value) -> bool {
+    wanted.is_none_or(|wanted| wanted == namespace(object))
+}
+
+/// `NAMESPACE/NAME` of an object.
+pub fn key(object: &Value) -> String {
+    format!("{}/{}", namespace(object), name(object))
+}
+
+/// The namespace and the name of a key.
+pub fn parts(key: &str) -> (Foreign, Foreign) {
+    let (namespace, name) = key.split_once('/').unwrap_or(("", key));
+    (Foreign::from(namespace), Foreign::from(name))
 }

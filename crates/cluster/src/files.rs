@@ -14,7 +14,6 @@ use crate::foreign::one_line;
 /// The path of standard input and standard output.
 pub const STDIN: &str = "-";
 
-/// The name of standard input in the output.
 pub const STDIN_NAME: &str = "stdin";
 
 /// The name of a file in the output.
@@ -26,7 +25,6 @@ pub fn name(path: &Path) -> String {
     }
 }
 
-/// The text of a file.
 pub fn text(path: &Path) -> Result<Vec<u8>> {
     text_up_to(path, LIMIT)
 }

@@ -10,16 +10,12 @@ use crate::foreign::one_line;
 pub struct Identity {
     /// `GROUP/VERSION`.
     pub api_version: String,
-    /// The kind.
     pub kind: String,
-    /// The namespace, if it is stated.
     pub namespace: Option<String>,
-    /// The name, if it is stated.
     pub name: Option<String>,
 }
 
 impl Identity {
-    /// The identity of an object.
     pub fn of(object: &Value) -> Self {
         let text = |pointer: &str| {
             field::text(object, pointer)

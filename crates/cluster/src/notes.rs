@@ -7,7 +7,6 @@ use crate::foreign::one_line;
 pub struct Notes(Vec<String>);
 
 impl Notes {
-    /// Adds a note, as one line.
     pub fn push(&mut self, note: &str) {
         self.push_lines(one_line(note));
     }
@@ -19,14 +18,12 @@ impl Notes {
         }
     }
 
-    /// Adds the notes of another list.
     pub fn append(&mut self, others: Self) {
         for note in others.0 {
             self.push_lines(note);
         }
     }
 
-    /// The notes.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }

@@ -5,7 +5,7 @@ mod cluster;
 mod files;
 mod objects;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use anyhow::{Result, bail};
@@ -19,11 +19,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::client::{self, Cluster, ClusterError};
+use crate::field::{self, in_namespace, key};
 use crate::foreign::{self, Foreign, masked, one_line};
 use crate::identity::Identity;
-use crate::node_list::Labels;
+use crate::nodes::Labels;
 use crate::notes::Notes;
-use crate::object_name::{self, in_namespace, key};
 
 use self::Reader::{Check, Cluster as Live, Plan};
 use self::files::Seen;
@@ -32,39 +32,32 @@ pub use self::objects::*;
 /// A kind of objects that is read besides HyperConverged objects.
 #[derive(Debug)]
 pub struct Kind {
-    /// Its name.
     pub name: &'static str,
     api_version: &'static str,
     /// The commands that read it, besides `snapshot`.
     readers: &'static [Reader],
 }
 
-/// A command that reads a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
-    /// `plan`.
     Plan,
     /// `snapshot`, which reads every kind.
     Snapshot,
     /// `check -f` and `fix`.
     Check,
-    /// `check` of a cluster.
     Cluster,
 }
 
 /// The reason why objects of a kind could not be read.
 #[derive(Debug, Clone, Serialize)]
 pub struct Gap {
-    /// The kind.
     pub kind: &'static str,
-    /// The reason, as a sentence.
     pub reason: String,
     /// Whether another try may succeed.
     #[serde(rename = "transient")]
     pub is_transient: bool,
 }
 
-/// The objects of a kind.
 #[derive(Debug)]
 pub struct List<T> {
     state: State,
@@ -85,8 +78,6 @@ struct State {
 /// Defines the world, and its lists in the order of a snapshot.
 macro_rules! world {
     ($($list:ident: $object:ident = $name:literal, $version:literal, $readers:expr;)*) => {
-        /// The state of a cluster.
-        #[expect(missing_docs, reason = "the fields are named after the kinds")]
         pub struct World {
             /// The cluster, unless the state comes from files. `check` and `fix` read its lists when they need them.
             pub cluster: Option<Cluster>,
@@ -113,7 +104,7 @@ macro_rules! world {
                     }),)*
                 };
                 world.volumes.is_kept = DataVolume::is_used;
-                world.cluster_policies.is_kept = AdmissionPolicy::is_ours;
+                world.cluster_policies.is_kept = |policy| is_ours(&policy.spec);
                 world
             }
 
@@ -153,8 +144,8 @@ trait AnyList {
     /// records a gap.
     fn add(&mut self, object: Value, seen: Option<&mut Seen>);
 
-    /// The objects as JSON.
-    fn texts(&self) -> Box<dyn Iterator<Item = String> + '_>;
+    /// Writes the list as JSON, with one line for each object.
+    fn write(&self, out: &mut dyn Write) -> io::Result<()>;
 }
 
 impl Kind {
@@ -196,12 +187,10 @@ impl<T> List<T> {
         }
     }
 
-    /// The kind of the objects.
     pub fn kind(&self) -> &'static str {
         self.state.kind.name
     }
 
-    /// Whether the list was read.
     pub fn is_read(&self) -> bool {
         self.state.is_read
     }
@@ -210,6 +199,11 @@ impl<T> List<T> {
     pub fn iter(&self) -> impl Iterator<Item = &T> + Clone {
         let objects = self.is_read().then_some(&self.objects);
         objects.into_iter().flatten()
+    }
+
+    /// The objects by this key.
+    pub fn by<'l, K: Ord>(&'l self, key: impl Fn(&'l T) -> K) -> BTreeMap<K, &'l T> {
+        self.iter().map(|object| (key(object), object)).collect()
     }
 }
 
@@ -237,28 +231,19 @@ impl<T: DeserializeOwned + Serialize> AnyList for List<T> {
         }
     }
 
-    fn texts(&self) -> Box<dyn Iterator<Item = String> + '_> {
-        Box::new(self.iter().map(|object| json!(object).to_string()))
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (version, kind) = (self.state.kind.api_version, self.kind());
+        write!(
+            out,
+            r#"{{"apiVersion":"{version}","kind":"{kind}List","items":["#
+        )?;
+        for (index, object) in self.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "," };
+            let text = foreign::json(json!(object).to_string());
+            write!(out, "{separator}\n{text}")?;
+        }
+        write!(out, "]}}")
     }
-}
-
-/// Writes a list as JSON, with one line for each object.
-fn write_list(
-    out: &mut dyn Write,
-    Kind {
-        name, api_version, ..
-    }: &Kind,
-    texts: impl Iterator<Item = String>,
-) -> io::Result<()> {
-    write!(
-        out,
-        r#"{{"apiVersion":"{api_version}","kind":"{name}List","items":["#
-    )?;
-    for (index, text) in texts.enumerate() {
-        let separator = if index == 0 { "" } else { "," };
-        write!(out, "{separator}\n{}", foreign::json(text))?;
-    }
-    write!(out, "]}}")
 }
 
 impl World {
@@ -271,7 +256,6 @@ impl World {
         }
     }
 
-    /// The reasons why kinds could not be read.
     pub fn gaps(&self) -> Vec<Gap> {
         let lists = self.lists().into_iter();
         lists
@@ -280,7 +264,6 @@ impl World {
             .collect()
     }
 
-    /// Why files were skipped.
     pub fn skipped(&self) -> Option<&str> {
         Some(&self.skipped.as_ref()?.reason)
     }
@@ -305,7 +288,6 @@ impl World {
         lists.into_iter().flatten().collect()
     }
 
-    /// Writes the snapshot as one list in JSON.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, r#"{{"apiVersion":"v1","kind":"List","items":["#)?;
         for object in self.hyperconvergeds.iter().chain(&self.converted) {
@@ -318,7 +300,7 @@ impl World {
             .enumerate();
         for (index, list) in lists {
             out.write_all(if index == 0 { b"" } else { b",\n" })?;
-            write_list(out, list.state().kind, list.texts())?;
+            list.write(out)?;
         }
         writeln!(out, "\n]}}")
     }
@@ -335,7 +317,7 @@ impl World {
     pub fn namespace(&self) -> &str {
         match (&self.cluster, self.hyperconvergeds.as_slice()) {
             (Some(cluster), _) => cluster.namespace(),
-            (None, [one]) => object_name::namespace(one),
+            (None, [one]) => field::namespace(one),
             _ => "",
         }
     }
@@ -343,8 +325,7 @@ impl World {
     /// The live HyperConverged objects of a namespace or of all namespaces.
     pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>> {
         if let Some(cluster) = &self.cluster {
-            let live = cluster.hyperconvergeds(namespace);
-            return live.map_err(|error| cluster::not_listed(error, namespace));
+            return Ok(cluster.hyperconvergeds(namespace)?);
         }
         Ok(self
             .hyperconvergeds
@@ -354,7 +335,6 @@ impl World {
             .collect())
     }
 
-    /// Whether there can be objects of this kind.
     pub fn has_kind_of(&self, identity: &Identity) -> bool {
         self.cluster.is_some() || identity.is_hyperconverged() || self.machines.is_read()
     }
@@ -371,7 +351,9 @@ impl World {
             Some(cluster) if identity.is_hyperconverged() => {
                 Ok(cluster.hyperconverged(&identity.api_version, namespace, name)?)
             }
-            Some(cluster) => Ok(cluster.virtual_machine(namespace, name)?),
+            Some(cluster) => {
+                Ok(cluster.get(&self.machines.state.kind.resource(), namespace, name)?)
+            }
             None if identity.is_hyperconverged() => self.hyperconverged(identity, namespace),
             None => {
                 let is_named = |machine: &&Machine| {
@@ -393,7 +375,7 @@ impl World {
             .hyperconvergeds
             .iter()
             .chain(&self.converted)
-            .filter(|object| object_name::namespace(object) == namespace)
+            .filter(|object| field::namespace(object) == namespace)
             .filter(|object| Identity::of(object).is_same_object(identity))
             .collect();
         let version = |object: &&&Value| Identity::of(object).api_version == identity.api_version;
@@ -415,7 +397,7 @@ impl World {
         list: &List<T>,
         notes: &mut Notes,
     ) -> Option<Vec<Value>> {
-        let (kind, mut read) = (list.state.kind, List::new(list.state.kind));
+        let mut read = List::new(list.state.kind);
         let list = match &self.cluster {
             None => list,
             Some(cluster) => {
@@ -423,21 +405,11 @@ impl World {
                 &read
             }
         };
-        let reason = match &list.state.gap {
-            // Shipped preferences are used instead.
-            _ if self.cluster.is_none() && !list.is_read() => {
-                Some("--from has none").filter(|_| !kind.is_optional())
-            }
-            gap => gap.as_ref().map(|gap| &*gap.reason),
-        };
-        if let Some(reason) = reason {
-            let what = match kind.name {
-                kind if list.is_read() => {
-                    format!("virtual machines are checked without one {kind} of the cluster")
-                }
-                kind => format!("virtual machines are checked without any {kind} of the cluster"),
-            };
-            notes.push(&format!("{what}: {reason}"));
+        if let Some(Gap { kind, reason, .. }) = &list.state.gap {
+            let number = if list.is_read() { "one" } else { "any" };
+            notes.push(&format!(
+                "virtual machines are checked without {number} {kind} of the cluster: {reason}"
+            ));
         }
         list.is_read()
             .then(|| list.objects.iter().map(|object| json!(object)).collect())
@@ -454,7 +426,6 @@ impl World {
         })
     }
 
-    /// The `ClusterAdmissionPolicy` objects.
     pub fn policies(&self) -> Result<Vec<Value>, ClusterError> {
         let list = &self.cluster_policies;
         let Some(cluster) = &self.cluster else {
@@ -462,7 +433,7 @@ impl World {
         };
         let mut policies = Vec::new();
         let resource = list.state.kind.resource();
-        cluster.all(&resource, None, |object| policies.push(object))?;
+        cluster.list(&resource, None, |object| policies.push(object))?;
         Ok(policies)
     }
 
@@ -489,7 +460,6 @@ impl World {
     }
 }
 
-/// The namespaces of golden images.
 pub const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE];
 
 /// The labels of nodes to read.
@@ -524,22 +494,11 @@ pub fn hyperconverged(object: &Value) -> Value {
             all.retain(|name, _| fields.contains(&&**name));
         }
     };
-    keep("", &["apiVersion", "kind", "metadata", "spec", "status"]);
-    keep(
-        "/metadata",
-        &[
-            "name",
-            "namespace",
-            "uid",
-            "resourceVersion",
-            "generation",
-            "annotations",
-            "labels",
-            "deletionTimestamp",
-        ],
-    );
     keep("/metadata/labels", &["kustomize.toolkit.fluxcd.io/name"]);
     keep("/metadata/annotations", &ANNOTATIONS);
+    if let Some(Value::Object(metadata)) = reduced.get_mut("metadata") {
+        metadata.remove("managedFields");
+    }
     let annotations = reduced.pointer_mut("/metadata/annotations");
     let applied = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED));
     if let Some(Value::String(applied)) = applied {

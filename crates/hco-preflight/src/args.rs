@@ -2,12 +2,15 @@
 
 mod read;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::{Result, ensure};
 use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
 use cluster::foreign::{self, one_line, shell_word};
-use cluster::{Connection, Counts, timeout};
+use cluster::{Cluster, Connection, Counts, Notes, Reader, World, timeout};
+use operator_models::hco::version::VersionSupport;
+use serde_json::Value;
 
 use crate::input::files::Walk;
 use crate::input::what_if::WhatIf;
@@ -27,6 +30,10 @@ pub(crate) struct Args {
     /// When to use color; auto: on a terminal, unless `NO_COLOR` is set
     #[arg(long, global = true, default_value_t, value_name = "WHEN")]
     pub(crate) color: ColorChoice,
+
+    /// Print only the result and errors: no notes, and no warnings of `fix`
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
 
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -62,7 +69,7 @@ pub(crate) enum Command {
     Plan(Plan),
     /// Write the objects of a cluster that `--from` reads to a file
     Snapshot(Snapshot),
-    /// Validate settings and print the effective settings
+    /// Validate settings and print the effective ones, or with a cluster, those that manifests without a status need
     Settings(Settings),
     /// Look up which architectures images support, and print the annotation for each image
     Images(Images),
@@ -75,11 +82,13 @@ impl Command {
     fn connection(&mut self) -> Option<&mut Connection> {
         match self {
             Self::Check(Check { subject, .. }) | Self::Fix(Fix { subject, .. }) => {
-                Some(&mut subject.connection)
+                Some(&mut subject.source.connection)
             }
-            Self::Plan(Plan { what_is, .. }) => Some(&mut what_is.connection),
+            Self::Plan(Plan { source, .. }) | Self::Settings(Settings { source, .. }) => {
+                Some(&mut source.connection)
+            }
             Self::Snapshot(Snapshot { connection, .. }) => Some(connection),
-            Self::Explain(_) | Self::Settings(_) | Self::Images(_) | Self::Completions(_) => None,
+            Self::Explain(_) | Self::Images(_) | Self::Completions(_) => None,
         }
     }
 }
@@ -98,6 +107,10 @@ pub(crate) struct Subject {
     #[command(flatten)]
     pub(crate) walk: Walk,
 
+    /// Succeed if no file contains an object to evaluate, for example in a pre-commit hook, or if a cluster has none
+    #[arg(long, help_heading = "Objects")]
+    pub(crate) allow_empty: bool,
+
     /// A manifest with the old objects: existing problems do not block updates
     #[arg(long, value_name = "FILE", help_heading = "Objects")]
     pub(crate) old: Option<PathBuf>,
@@ -112,23 +125,15 @@ pub(crate) struct Subject {
     pub(crate) as_if: Option<AsIf>,
 
     /// Read nodes from FILE (output of `kubectl get nodes -o yaml` or `-o json`; - for standard input)
-    #[arg(long, value_name = "FILE", help_heading = "Nodes", conflicts_with_all = ["cluster", "arch"])]
+    #[arg(long, value_name = "FILE", help_heading = "Nodes", conflicts_with_all = ["cluster", "from", "arch"])]
     pub(crate) nodes: Option<PathBuf>,
 
-    /// Use the cluster of the current kubeconfig: its nodes, and the live object as the old object
-    #[arg(long, help_heading = "Nodes", conflicts_with = "arch")]
-    pub(crate) cluster: bool,
-
-    /// Use files instead of a cluster: a snapshot, a must-gather, files of `kubectl get -o yaml`, or - for standard input
-    #[arg(long, value_name = "PATH", help_heading = "Nodes", conflicts_with_all = ["cluster", "nodes", "arch"])]
-    pub(crate) from: Option<PathBuf>,
-
     /// The number of worker nodes of each architecture, for example amd64=3,arm64=2
-    #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
+    #[arg(long, value_name = "COUNTS", help_heading = "Nodes", conflicts_with_all = ["cluster", "from"])]
     pub(crate) arch: Option<Counts>,
 
     #[command(flatten)]
-    pub(crate) connection: Connection,
+    pub(crate) source: Source,
 
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
@@ -156,77 +161,79 @@ pub(crate) struct Subject {
     pub(crate) sources_path: Option<PathBuf>,
 }
 
-impl Subject {
+/// Where the state of a cluster comes from.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Source {
+    /// Use the cluster of the current kubeconfig: its nodes and objects
+    #[arg(long, help_heading = "Cluster")]
+    pub(crate) cluster: bool,
+
+    /// Use files instead of a cluster: a snapshot, a must-gather, files of `kubectl get -o yaml`, or - for standard input
+    #[arg(
+        long,
+        value_name = "PATH",
+        help_heading = "Cluster",
+        conflicts_with = "cluster"
+    )]
+    pub(crate) from: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}
+
+impl Source {
     /// Whether a cluster is read, or files instead of one.
     pub(crate) fn is_live(&self) -> bool {
         self.cluster || self.from.is_some()
     }
 
-    /// The options for the same cluster and the same settings, as words of a shell.
-    pub(crate) fn options(&self, Kubectl { flags }: &Kubectl) -> String {
-        let file = |path: &PathBuf| shell_word(&foreign::path(path));
-        let mut options = if let Some(from) = &self.from {
-            format!("--from {}", file(from))
-        } else {
-            format!("--cluster {flags}").trim_end().to_owned()
+    /// Rejects flags for a connection that is not used. The namespace also selects objects of files.
+    pub(crate) fn check_connection(&self) -> Result<()> {
+        let is_from = self.from.is_some();
+        let of_files = Connection {
+            namespace: self.connection.namespace.clone().filter(|_| is_from),
+            ..Connection::default()
         };
-        let namespace = self
-            .connection
-            .namespace
-            .as_deref()
-            .map(|name| ("-n", shell_word(&one_line(name))));
-        let settings = self
-            .settings
-            .as_ref()
-            .map(|path| ("--settings", file(path)));
-        for (option, value) in namespace.into_iter().chain(settings) {
-            options = format!("{options} {option} {value}");
-        }
-        options
+        let namespace = if is_from { "" } else { "-n, " };
+        ensure!(
+            self.cluster || self.connection == of_files,
+            "--kubeconfig, --context, {namespace}--as, and --request-timeout require --cluster"
+        );
+        Ok(())
     }
-}
 
-/// Where `plan` reads what there is, and with which policy.
-#[derive(Debug, clap::Args)]
-pub(crate) struct WhatIs {
-    /// Read the current state from the cluster of the current kubeconfig
-    #[arg(long, help_heading = "Current state", conflicts_with = "from")]
-    pub(crate) cluster: bool,
-
-    /// Read the current state from a snapshot, a must-gather, files of `kubectl get -o yaml`, or - for standard input
-    #[arg(long, value_name = "PATH", help_heading = "Current state")]
-    pub(crate) from: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-
-    /// The policy's settings, or the ClusterAdmissionPolicy that contains them
-    #[arg(long, value_name = "FILE", help_heading = "Policy")]
-    pub(crate) settings: Option<PathBuf>,
-}
-
-impl WhatIs {
-    /// The policy's settings, in the form that a check uses.
-    pub(crate) fn subject(&self) -> Subject {
-        Subject {
-            cluster: self.cluster,
-            from: self.from.clone(),
-            connection: self.connection.clone(),
-            settings: self.settings.clone(),
-            ..Subject::default()
+    /// Reads the state for a command, with the labels of nodes that matter to this object.
+    pub(crate) fn world(
+        &self,
+        kept: Option<Cluster>,
+        object: Option<&Value>,
+        reader: Reader,
+        notes: &mut Notes,
+    ) -> Result<World> {
+        match &self.from {
+            Some(path) => World::of_files(path, object, reader, notes),
+            None => World::of_cluster(kept, &self.connection, object, reader, notes),
         }
     }
+
+    /// The options for the same state and the same settings, as words of a shell.
+    pub(crate) fn options(&self, settings: Option<&Path>, Kubectl { flags }: &Kubectl) -> String {
+        let file = |path: &Path| shell_word(&foreign::path(path));
+        let state = match &self.from {
+            Some(from) => format!("--from {}", file(from)),
+            None => format!("--cluster {flags}").trim_end().to_owned(),
+        };
+        let namespace = self.connection.namespace.as_deref();
+        let namespace = namespace.map(|name| format!("-n {}", shell_word(&one_line(name))));
+        let settings = settings.map(|path| format!("--settings {}", file(path)));
+        let options = [Some(state), namespace, settings];
+        options.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
 }
 
-/// The module interprets the version.
-fn version(text: &str) -> Result<String, String> {
-    let number = |part: Option<&str>| part.is_some_and(|part| part.parse::<u32>().is_ok());
-    let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
-    if number(parts.next()) && number(parts.next()) {
-        Ok(text.to_owned())
-    } else {
-        Err("use a version such as 1.19, or 4.23 of OpenShift Virtualization".to_owned())
-    }
+fn version(text: &str) -> Result<String, &'static str> {
+    let version = VersionSupport::parse(text).map(|_| text.to_owned());
+    version.ok_or("use a version such as 1.19, or 4.23 of OpenShift Virtualization")
 }
 
 /// How a file is sent to the cluster that has the object already.
@@ -245,10 +252,6 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) subject: Subject,
 
-    /// Succeed if no file contains an object to check, for example in a pre-commit hook, or if a cluster has none
-    #[arg(long, help_heading = "Objects")]
-    pub(crate) allow_empty: bool,
-
     /// Without -f: wait until no golden image is importing or not created, but no longer than this, for example 10m
     #[arg(long, value_name = "TIME", value_parser = timeout, conflicts_with = "from")]
     pub(crate) wait: Option<Duration>,
@@ -264,10 +267,6 @@ pub(crate) struct Check {
     /// The lowest level of a problem that causes exit code 1
     #[arg(long, value_enum, default_value_t, value_name = "LEVEL")]
     pub(crate) fail_on: FailOn,
-
-    /// Do not print notes
-    #[arg(long, short = 'q')]
-    pub(crate) quiet: bool,
 }
 
 /// The lowest level of a problem that makes a check fail. What was not read or evaluated always makes it fail.
@@ -309,14 +308,9 @@ pub(crate) enum Format {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = FIX, next_help_heading = "Which changes")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Fix {
     #[command(flatten)]
     pub(crate) subject: Subject,
-
-    /// Succeed if no file contains a HyperConverged, for example in a pre-commit hook
-    #[arg(long, help_heading = "Objects")]
-    pub(crate) allow_empty: bool,
 
     /// Fix as if these nodes had joined or left, for example arm64=2, amd64=-1, or control-plane:arm64=3
     #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
@@ -341,10 +335,6 @@ pub(crate) struct Fix {
     /// Fix multi-arch-import-disabled by placing the workloads on ARCH. KubeVirt stops managing the VMs on other nodes
     #[arg(long, value_name = "ARCH")]
     pub(crate) place_on: Option<String>,
-
-    /// Print only errors: no notes and no summary
-    #[arg(long, short = 'q', help_heading = None)]
-    pub(crate) quiet: bool,
 }
 
 const FIX: &str = "\
@@ -396,7 +386,11 @@ pub(crate) struct Plan {
     pub(crate) hco_version: Option<String>,
 
     #[command(flatten)]
-    pub(crate) what_is: WhatIs,
+    pub(crate) source: Source,
+
+    /// The policy's settings, or the ClusterAdmissionPolicy that contains them
+    #[arg(long, value_name = "FILE", help_heading = "Policy")]
+    pub(crate) settings: Option<PathBuf>,
 
     /// The format of the output
     #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
@@ -413,10 +407,6 @@ pub(crate) struct Plan {
     /// Name all virtual machines, however many they are
     #[arg(long)]
     pub(crate) all_vms: bool,
-
-    /// Do not print notes
-    #[arg(long, short = 'q')]
-    pub(crate) quiet: bool,
 }
 
 const PLAN: &str = "\
@@ -479,16 +469,8 @@ pub(crate) struct Settings {
     #[arg(value_name = "FILE", conflicts_with_all = ["cluster", "from"])]
     pub(crate) file: Option<PathBuf>,
 
-    /// Print the settings that manifests without a status need, from the cluster of the current kubeconfig
-    #[arg(long, conflicts_with = "from")]
-    pub(crate) cluster: bool,
-
-    /// The same from a snapshot, a must-gather, files of `kubectl get -o yaml`, or - for standard input
-    #[arg(long, value_name = "PATH")]
-    pub(crate) from: Option<PathBuf>,
-
     #[command(flatten)]
-    pub(crate) connection: Connection,
+    pub(crate) source: Source,
 }
 
 #[derive(Debug, clap::Args)]

@@ -13,7 +13,7 @@ use crate::terminal::Terminal;
 
 /// Without a file, it is about the live HyperConverged. A check without nodes is a usage error of files.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
-    if args.subject.filename.is_empty() && args.subject.is_live() {
+    if args.subject.filename.is_empty() && args.subject.source.is_live() {
         cluster::run(args, terminal)
     } else {
         files::run(args, terminal)

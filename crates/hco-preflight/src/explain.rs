@@ -10,7 +10,7 @@ use self::pages::Page;
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
 use crate::prose::{line, wrap};
-use crate::terminal::{BOLD, CYAN, Terminal, print_json, width};
+use crate::terminal::{BOLD, CYAN, Terminal, print_json};
 
 /// Shows a page, or the table. The exit code is 2 if the rule does not exist.
 pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
     };
     match args.output {
         PlainFormat::Text => {
-            let text = shown(&text, width());
+            let text = shown(&text);
             terminal.print(&format!("{text}On the web: {url}\n"))?;
         }
         PlainFormat::Json => print_json(&json)?,
@@ -82,7 +82,7 @@ fn table() -> String {
 
 /// A page in Markdown for a terminal: bold headings, indented code, and text that is wrapped at the width. It ends with an
 /// empty line.
-fn shown(markdown: &str, width: usize) -> String {
+fn shown(markdown: &str) -> String {
     let mut text = String::new();
     let mut prose = String::new();
     let mut in_code = false;
@@ -92,7 +92,7 @@ fn shown(markdown: &str, width: usize) -> String {
         if begins_anew {
             let indent = if prose.starts_with("- ") { "  " } else { "" };
             let shown = pages::without_relative_links(&prose);
-            for (index, line) in wrap(&shown, width.min(100)).iter().enumerate() {
+            for (index, line) in wrap(&shown, 0).iter().enumerate() {
                 line!(text, "{}{line}", if index > 0 { indent } else { "" });
             }
             prose.clear();

@@ -1,7 +1,9 @@
 //! The place of an object, and errors about it.
 
+use std::fmt;
+
 use cluster::foreign::one_line;
-use cluster::{ClusterError, NodeListError};
+use cluster::{ClusterError, NodeError};
 use policy_host::HostError;
 
 /// The place of an object in a file.
@@ -9,48 +11,41 @@ use policy_host::HostError;
 pub(crate) struct Place {
     /// The file, as the user named it.
     pub(crate) file: String,
-    /// The first line, counted from 1.
-    pub(crate) line: usize,
+    /// The first line, counted from 1; `None` for the whole file.
+    pub(crate) line: Option<usize>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = one_line(&self.file);
+        match self.line {
+            Some(line) => write!(f, "{file}:{line}"),
+            None => f.write_str(&file),
+        }
+    }
 }
 
 /// An error: something could not be read or requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// The file, if the error is about one.
-    pub(crate) file: Option<String>,
-    pub(crate) line: Option<usize>,
+    /// `None` if it is not about a file, or if the text already names the file.
+    pub(crate) place: Option<Place>,
     pub(crate) what: String,
 }
 
 impl Failure {
-    /// An error without a file, or with a text that already names it.
-    pub(crate) fn new(what: String) -> Self {
-        Self {
-            file: None,
-            line: None,
-            what,
-        }
-    }
-
-    pub(crate) fn in_file(file: &str, line: Option<usize>, what: impl Into<String>) -> Self {
-        Self {
-            file: Some(file.to_owned()),
-            line,
-            what: what.into(),
-        }
+    pub(crate) fn new(place: Option<Place>, what: impl Into<String>) -> Self {
+        let what = what.into();
+        Self { place, what }
     }
 }
 
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if let Some(file) = &self.file {
-            write!(f, "{}:", one_line(file))?;
-            if let Some(line) = self.line {
-                write!(f, "{line}:")?;
-            }
-            write!(f, " ")?;
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
         }
-        write!(f, "{}", self.what)
+        f.write_str(&self.what)
     }
 }
 
@@ -60,9 +55,8 @@ pub(crate) fn chain(error: &anyhow::Error) -> String {
     error
         .chain()
         .map(|cause| {
-            let is_foreign = cause.is::<ClusterError>()
-                || cause.is::<HostError>()
-                || cause.is::<NodeListError>();
+            let is_foreign =
+                cause.is::<ClusterError>() || cause.is::<HostError>() || cause.is::<NodeError>();
             let text = cause.to_string();
             if is_foreign { one_line(&text) } else { text }
         })

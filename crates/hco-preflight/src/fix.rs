@@ -23,7 +23,7 @@ use crate::args::{self, FixFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input::files::Source;
-use crate::input::{Check, Purpose, Question, Written};
+use crate::input::{Against, Check, Purpose, Question, Unread};
 use crate::kubectl::Kubectl;
 use crate::prose::count;
 use crate::report::{Finding, Level, Remedy, Report};
@@ -36,7 +36,7 @@ const ROUNDS: usize = 64;
 /// Applies all possible fixes, and lists the remaining findings.
 pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     let has_files = !args.subject.filename.is_empty();
-    let is_live = args.subject.is_live();
+    let is_live = args.subject.source.is_live();
     match args.output {
         None if !has_files => bail!(
             "specify a file to fix with -f, or print the changes for the objects in the cluster with -o commands or -o json-patch"
@@ -56,25 +56,18 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         args.what_if.as_ref(),
         &mut notes,
     );
-    if !args.quiet {
-        terminal.notes(&notes);
-    }
+    terminal.notes(&notes);
     let check = match check {
         Ok(check) => check,
-        Err(unread) => {
-            let is_fine = unread.is_nothing && args.allow_empty;
-            for failure in unread.failures {
-                if is_fine {
-                    terminal.note(&failure.to_string());
-                } else {
-                    terminal.failure(&failure.to_string());
-                }
+        Err(Unread::Nothing(what)) => {
+            terminal.note(&what);
+            return Ok(Exit::Accepted);
+        }
+        Err(Unread::Failed(failures)) => {
+            for failure in failures {
+                terminal.failure(&failure.to_string());
             }
-            return Ok(if is_fine {
-                Exit::Accepted
-            } else {
-                Exit::Unjudged
-            });
+            return Ok(Exit::Unjudged);
         }
     };
     let mut failures = check.failures.clone();
@@ -88,8 +81,8 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     let context = check
         .cluster()
         .and_then(|cluster| cluster.context.as_deref());
-    let kubectl = Kubectl::new(&args.subject.connection, context);
-    if args.output.is_some() && !args.quiet {
+    let kubectl = Kubectl::new(&args.subject.source.connection, context);
+    if args.output.is_some() {
         note_summaries(&fixed, terminal);
     }
     match args.output {
@@ -120,7 +113,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     };
     let exit = verdicts.exit().max(left);
     summarize(&verdicts, fixes.len(), exit, args, terminal);
-    if !fixes.is_empty() && !args.quiet {
+    if !fixes.is_empty() {
         advise(&fixes, args, &kubectl, terminal);
     }
     Ok(exit)
@@ -140,14 +133,16 @@ fn note_summaries(fixed: &[Fixed<'_>], terminal: &Terminal) {
 
 /// Notes what to do before the changes are applied.
 fn advise(fixes: &[Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Terminal) {
-    if args.subject.is_live() && args.output.is_some() {
+    if args.subject.source.is_live() && args.output.is_some() {
         terminal.note("if an object has changed since it was read, the API server rejects its patch (`the server rejected our request due to an error in our request`): run this again");
         terminal.note("if `kubectl apply`, Argo CD, or Flux manages an object, make the change in its file as well, because the next apply or sync reverts the patch");
     }
     if args.r#unsafe && !args.subject.images && fixes.iter().any(sets_annotation) {
         terminal.note("images were not looked up: check the architectures annotations before you apply this, or use --images");
     }
-    let (name, options) = (&terminal.name, args.subject.options(kubectl));
+    let settings = args.subject.settings.as_deref();
+    let options = args.subject.source.options(settings, kubectl);
+    let name = &terminal.name;
     let what_if = match args.what_if {
         Some(_) => " --what-if COUNTS",
         None => "",
@@ -166,8 +161,6 @@ struct Fixed<'q> {
     fixes: Vec<Remedy>,
     before: Report,
     report: Report,
-    /// The object in the written file, where its line numbers can differ.
-    written: Option<Object>,
     /// Why the user has to edit the file manually.
     manual: Vec<String>,
 }
@@ -176,12 +169,11 @@ impl<'q> Fixed<'q> {
     fn unchanged(question: &'q Arc<Question>, report: Report) -> Self {
         Self {
             question,
-            value: question.object.value().clone(),
-            sent: question.sent().clone(),
+            value: question.value().clone(),
+            sent: question.sent.clone(),
             fixes: Vec::new(),
             before: report.clone(),
             report,
-            written: None,
             manual: Vec::new(),
         }
     }
@@ -212,7 +204,7 @@ impl<'q> Fixed<'q> {
         args: &args::Fix,
         can_edit: &dyn Fn(&Value) -> bool,
     ) -> Result<Self, Failure> {
-        let report = check.report(question, question.sent())?;
+        let report = check.report(question, &question.sent)?;
         let mut fixed = Self::unchanged(question, report);
         for _ in 0..ROUNDS {
             let made = |fixed: &Self, remedy: &Remedy| {
@@ -262,10 +254,14 @@ impl<'q> Fixed<'q> {
     /// Why an update with only these fixes would be denied. In a file that is denied already, some fixes are better than none.
     fn denied_by(&self, check: &Check<'_>, args: &args::Fix) -> Result<Option<String>, Failure> {
         let question = self.question;
-        let old = question.live.as_ref().unwrap_or(question.sent());
+        let live = match &question.against {
+            Against::Live(live) => Some(live),
+            Against::Nothing | Against::File(..) => None,
+        };
+        let old = live.unwrap_or(&question.sent);
         let is_file = args.output.is_none();
-        let is_denied = || Ok(!check.update(question, old, question.sent())?.allowed);
-        if is_file && (question.live.is_none() || is_denied()?) {
+        let is_denied = || Ok(!check.update(question, old, &question.sent)?.allowed);
+        if is_file && (live.is_none() || is_denied()?) {
             return Ok(None);
         }
         let report = check.update(question, old, &self.sent)?;
@@ -317,22 +313,16 @@ impl<'q> Fixed<'q> {
     }
 
     fn source(&self) -> Option<&'q Arc<Source>> {
-        Some(&self.question.object.written()?.source)
+        Some(&self.question.found.as_ref()?.source)
     }
 
     fn is(&self, object: &Arc<Object>) -> bool {
-        let written = self.question.object.written();
-        written.is_some_and(|written| Arc::ptr_eq(&written.object, object))
+        let found = self.question.found.as_ref();
+        found.is_some_and(|found| Arc::ptr_eq(&found.object, object))
     }
 
     fn judged(self) -> Judged {
-        let mut question = Arc::clone(self.question);
-        if let Some(object) = self.written
-            && let Written::InFile(written) = &mut Arc::make_mut(&mut question).object
-        {
-            written.object = Arc::new(object);
-        }
-        Judged::new(question, self.report)
+        Judged::new(Arc::clone(self.question), self.report)
     }
 }
 
@@ -375,14 +365,12 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
             let is_shown = is_open || review.is_some() || finding.rule == "image-unreadable";
             if is_denied {
                 terminal.review(&text);
-            } else if is_shown && !args.quiet {
+            } else if is_shown {
                 terminal.warning(&text);
             }
         }
-        if !args.quiet {
-            for note in &object.report.not_checked {
-                terminal.note(&one_line(&format!("{}: {note}", object.at(None))));
-            }
+        for note in &object.report.not_checked {
+            terminal.note(&one_line(&format!("{}: {note}", object.at(None))));
         }
     }
     let findings = |number| count(number, "finding");
@@ -415,7 +403,7 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
     if parts.is_empty() && exit == Exit::Accepted {
         parts.push("nothing to fix".to_owned());
     }
-    if !parts.is_empty() && !args.quiet {
+    if !parts.is_empty() {
         terminal.note(&parts.join("; "));
     }
 }

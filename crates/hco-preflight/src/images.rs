@@ -1,7 +1,6 @@
 //! `images`: prints the architectures of images.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::path::Path;
 
 use crate::args::{self, PlainFormat};
@@ -11,15 +10,13 @@ use crate::prose::{line, table};
 use crate::templates;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
 use anstyle::Style;
-use anyhow::{Context as _, Error, Result, bail};
+use anyhow::{Context as _, Result, bail};
 use cluster::Identity;
-use cluster::field::text;
+use cluster::field::{name, text};
 use cluster::foreign::{self, one_line};
-use cluster::object_name::name;
 use engine::{
     Availability, Contents, Image, ImageKind, is_architecture, why_unimportable, why_unknown,
 };
-use manifest::{LIMIT, read_up_to};
 use policy_host::Registries;
 use registry::Sources;
 use serde::Serialize;
@@ -197,15 +194,11 @@ fn read(args: &args::Images) -> Files {
 /// The registries that this sources.yml describes.
 pub(crate) fn registries(sources: Option<&Path>) -> Result<Registries> {
     let read = |path| {
-        File::open(path)
-            .and_then(|file| read_up_to(LIMIT, file))
-            .map_err(Error::from)
-            .and_then(|text| Sources::from_bytes(&text))
-            .with_context(|| format!("--sources-path: {}", foreign::path(path)))
+        let sources = cluster::files::text(path).and_then(|text| Sources::from_bytes(&text));
+        sources.with_context(|| format!("--sources-path {}", foreign::path(path)))
     };
-    Ok(Registries::new(
-        sources.map(read).transpose()?.unwrap_or_default(),
-    ))
+    let sources = sources.map(read).transpose()?;
+    Ok(Registries::new(sources.unwrap_or_default()))
 }
 
 /// Looks up all images in parallel.

@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::exit::Exit;
 use crate::input::{self, Situation};
-use crate::report::{Conclusions as _, Finding, Level, Report, is_same};
+use crate::report::{self, Finding, Level, Report, is_same};
 use crate::rows::facts::Fact;
 use crate::rows::no_forecast::NoForecast;
 use crate::rows::state::State;
@@ -34,9 +34,7 @@ use self::storage::Disks;
 pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
     let situation = input::compare(args, &mut notes);
-    if !args.quiet {
-        terminal.notes(&notes);
-    }
+    terminal.notes(&notes);
     let situation = situation?;
     let plan = Plan::new(&situation, args)?;
     match args.output {
@@ -88,8 +86,8 @@ struct Plan<'c> {
 impl<'c> Plan<'c> {
     fn new(situation: &'c Situation, args: &args::Plan) -> Result<Self> {
         let report = &situation.after.report;
-        if report.exit() == Exit::Unjudged {
-            bail!("no plan can be made: {}", report.reason());
+        if report::exit(report) == Exit::Unjudged {
+            bail!("no plan can be made: {}", report::reason(report));
         }
         let by_hco = situation.denied_by_hco();
         let is_stored = by_hco.is_empty();
@@ -102,7 +100,7 @@ impl<'c> Plan<'c> {
             denied: denied(situation, &by_hco),
             is_denied_by_hco: !is_stored,
             no_forecast: situation.outlook.as_ref().err().filter(|_| is_stored),
-            sources: BootSources::after(situation),
+            sources: BootSources::after(situation, is_stored),
             pending: (is_stored && situation.pending.is_some())
                 .then(|| BootSources::pending(situation)),
             facts: Fact::all(situation, reports),
@@ -201,14 +199,10 @@ impl<'c> Plan<'c> {
     /// The objects that stop SSP. Those that stop it already, without the requested change, are pending.
     fn stops(&self) -> Vec<Row> {
         let situation = self.situation;
-        let before = situation
-            .before
-            .as_ref()
-            .filter(|_| situation.is_asked)
-            .map(|before| stops::of(situation.forecast_before.as_ref(), &before.object))
-            .unwrap_or_default();
+        let before = situation.forecast_before.as_ref();
+        let before = stops::of(before.filter(|_| situation.is_asked));
         let is_pending = |stop: &Row| before.iter().any(|other| stops::is_same(stop, other));
-        stops::of(situation.forecast_after(), &situation.after.object)
+        stops::of(situation.forecast_after())
             .into_iter()
             .map(|stop| {
                 if is_pending(&stop) {
@@ -257,28 +251,18 @@ impl<'p> Json<'p> {
         let situation = plan.situation;
         let ([before, after], [old, new]) =
             (plan.reports, situation.default_architectures(plan.reports));
-        let (before, after) = (
-            State::new(situation, before, old),
-            State::new(situation, after, new),
-        );
-        let is_stored = !plan.is_denied_by_hco;
-        let stored = |nodes: Vec<Foreign>| if is_stored { nodes } else { Vec::new() };
+        let forecast = situation
+            .forecast_after()
+            .filter(|_| !plan.is_denied_by_hco);
         Self {
             headline: plan.headline().1,
             denied_by_hco: plan.is_denied_by_hco,
-            leaving_nodes: stored(situation.leaving()),
-            before,
-            after,
-            stopped: situation
-                .forecast_after()
-                .and_then(|forecast| forecast.stopped)
-                .filter(|_| is_stored),
+            before: State::new(situation, before, old),
+            after: State::new(situation, after, new),
+            leaving_nodes: situation.leaving(),
+            stopped: forecast.and_then(|forecast| forecast.stopped),
             boot_sources: plan.sources.json(),
-            storage: if is_stored {
-                storage::requested(&plan.sources)
-            } else {
-                Vec::new()
-            },
+            storage: storage::requested(&plan.sources),
             rows: &plan.rows,
         }
     }

@@ -27,9 +27,9 @@ fn options<'o>(width: usize) -> Options<'o> {
         .break_words(false)
 }
 
-/// Breaks a text into lines of at most `width` characters. Only lines with a longer word can be longer.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    let options = options(width.max(20));
+/// Breaks a text into lines that leave this space in the terminal. Only lines with a longer word can be longer.
+pub(crate) fn wrap(text: &str, space: usize) -> Vec<String> {
+    let options = options(width().saturating_sub(space));
     text.lines()
         .flat_map(|line| textwrap::wrap(line, &options))
         .map(std::borrow::Cow::into_owned)
@@ -50,7 +50,7 @@ pub(crate) fn count(number: usize, what: &str) -> String {
 }
 
 /// Adds the fix of a finding: commands and manifests to paste keep their lines.
-pub(crate) fn fix(text: &mut String, fix: &str, width: usize) {
+pub(crate) fn fix(text: &mut String, fix: &str) {
     for line in foreign::lines(fix).lines() {
         if let Some(paste) = line.strip_prefix("  ") {
             line!(text, "           {paste}");
@@ -60,7 +60,7 @@ pub(crate) fn fix(text: &mut String, fix: &str, width: usize) {
             Some(alternative) => ("or", alternative),
             None => ("fix", line),
         };
-        for line in wrap(prose, width.saturating_sub(9)) {
+        for line in wrap(prose, 9) {
             line!(text, "    {GREEN}{label:<3}{GREEN:#}  {line}");
             label = "";
         }
@@ -68,7 +68,7 @@ pub(crate) fn fix(text: &mut String, fix: &str, width: usize) {
 }
 
 /// Adds the fix of a finding. A command or patch that an earlier finding has is not repeated.
-pub(crate) fn fix_once(text: &mut String, shown: &mut BTreeSet<String>, all: &str, width: usize) {
+pub(crate) fn fix_once(text: &mut String, shown: &mut BTreeSet<String>, all: &str) {
     let alternatives = all.split("\nor: ").map(|one| match one.split_once('\n') {
         Some((first, _)) if !shown.insert(one.to_owned()) => {
             format!("{} (see above)", first.trim_end_matches(':'))
@@ -76,7 +76,7 @@ pub(crate) fn fix_once(text: &mut String, shown: &mut BTreeSet<String>, all: &st
         _ => one.to_owned(),
     });
     let alternatives: Vec<String> = alternatives.collect();
-    fix(text, &alternatives.join("\nor: "), width);
+    fix(text, &alternatives.join("\nor: "));
 }
 
 /// Adds a table: the heads of its columns, and for each row a name and its cells with their styles. The first column is at

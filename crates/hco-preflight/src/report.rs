@@ -16,59 +16,41 @@ use operator_models::kubevirt::installation::KubeVirt;
 
 use crate::exit::Exit;
 
-pub(crate) trait Conclusions {
-    /// Whether the module evaluated the object. It does not evaluate an update that changes nothing.
-    fn is_evaluated(&self) -> bool;
-
-    /// The exit code for the object. A denial for a reason outside the object counts as not evaluated.
-    fn exit(&self) -> Exit;
-
-    /// The message, if no finding gives the reason.
-    fn unexplained(&self) -> Option<&str>;
-
-    fn reason(&self) -> String;
-
-    fn version(&self) -> Option<HcoVersion>;
-
-    /// The KubeVirt that this version of HCO deploys, with this default architecture.
-    fn kubevirt(&self, default_architecture: String) -> KubeVirt;
+/// Whether the module evaluated the object. It does not evaluate an update that changes nothing.
+pub(crate) fn is_evaluated(report: &Report) -> bool {
+    let is_judged = report.hco_version.is_some() || report.virtual_machine.is_some();
+    is_judged || !report.findings.is_empty() || !report.allowed
 }
 
-impl Conclusions for Report {
-    fn is_evaluated(&self) -> bool {
-        let is_judged = self.hco_version.is_some() || self.virtual_machine.is_some();
-        is_judged || !self.findings.is_empty() || !self.allowed
+/// The exit code for the object. A denial for a reason outside the object counts as not evaluated.
+pub(crate) fn exit(report: &Report) -> Exit {
+    match (report.allowed, report.code) {
+        (true, _) => Exit::Accepted,
+        (false, Some(400 | 500..)) => Exit::Unjudged,
+        (false, _) => Exit::Denied,
     }
+}
 
-    fn exit(&self) -> Exit {
-        match (self.allowed, self.code) {
-            (true, _) => Exit::Accepted,
-            (false, Some(400 | 500..)) => Exit::Unjudged,
-            (false, _) => Exit::Denied,
-        }
-    }
+/// The message, if no finding gives the reason.
+pub(crate) fn unexplained(report: &Report) -> Option<&str> {
+    let mut findings = report.findings.iter();
+    let is_denied = findings.any(|finding| finding.level == Level::Deny);
+    report.message.as_deref().filter(|_| !is_denied)
+}
 
-    fn unexplained(&self) -> Option<&str> {
-        let is_denied = self
-            .findings
-            .iter()
-            .any(|finding| finding.level == Level::Deny);
-        self.message.as_deref().filter(|_| !is_denied)
-    }
+pub(crate) fn reason(report: &Report) -> String {
+    let message = report.message.as_deref();
+    lines(message.unwrap_or("the module gives no reason"))
+}
 
-    fn reason(&self) -> String {
-        let message = self.message.as_deref();
-        lines(message.unwrap_or("the module gives no reason"))
-    }
+pub(crate) fn version(report: &Report) -> Option<HcoVersion> {
+    HcoVersion::parse(&report.version.as_ref()?.number)
+}
 
-    fn version(&self) -> Option<HcoVersion> {
-        HcoVersion::parse(&self.version.as_ref()?.number)
-    }
-
-    fn kubevirt(&self, default_architecture: String) -> KubeVirt {
-        let version = self.version().and_then(HcoVersion::kubevirt);
-        KubeVirt::new(default_architecture, version)
-    }
+/// The KubeVirt that this version of HCO deploys, with this default architecture.
+pub(crate) fn kubevirt(report: &Report, default_architecture: String) -> KubeVirt {
+    let version = version(report).and_then(HcoVersion::kubevirt);
+    KubeVirt::new(default_architecture, version)
 }
 
 /// How KubeVirt derives a VM's architecture, for users.

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 use anstyle::Style;
 use cluster::Gap;
+use cluster::field::parts;
 use cluster::foreign::Foreign;
-use cluster::object_name::parts;
 use kube_objects::text::list;
 use serde::Serialize;
 
@@ -86,7 +86,6 @@ pub(crate) enum Effect {
     SourceNotCreated,
     PointsElsewhere,
     SourceUnwanted,
-    NotImported,
     Importing,
     /// The DataImportCron exists, and no import is running.
     Waiting,
@@ -134,7 +133,7 @@ impl Effect {
         match self {
             Self::Ready | Self::ExistingDisk | Self::ProblemEnds => (Severity::Info, GREEN, '✔'),
             Self::Importing => (Severity::Info, YELLOW, '…'),
-            Self::NotImported | Self::DiskStays => (Severity::Info, DIM, '·'),
+            Self::DiskStays => (Severity::Info, DIM, '·'),
             Self::Outdated => (Severity::Warning, YELLOW, '~'),
             Self::Unwanted | Self::SourceUnwanted => (Severity::Warning, YELLOW, '-'),
             Self::Unknown => (Severity::Warning, YELLOW, '?'),

@@ -2,27 +2,27 @@
 //! describe a cluster, for manifests without a status.
 
 use anyhow::{Context as _, Result, bail};
-use cluster::object_name::name;
-use cluster::{Notes, Reader, World};
+use cluster::field::name;
+use cluster::{Notes, Reader};
 use engine::RULES;
 use serde_json::{Map, Value};
 
-use crate::args;
+use crate::args::{self, Source};
 use crate::exit::Exit;
 use crate::input::hco_version::operator_version;
-use crate::input::{check_connection, validated};
+use crate::input::validated;
 use crate::templates::{MODIFIED, of_status, shows_own_annotation, stated};
 use crate::terminal::Terminal;
 
 /// `settings`: the exit code is 2 if they are invalid.
 pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
-    let settings = if args.cluster || args.from.is_some() {
-        of_cluster(args, &mut notes)
+    args.source.check_connection()?;
+    let settings = if args.source.is_live() {
+        of_cluster(&args.source, &mut notes)
     } else {
-        check_connection(&args.connection, false, false)
-            .and_then(|()| validated(args.file.as_deref(), None, &mut notes))
-            .map(|settings| with_defaults(&settings))
+        let settings = validated(args.file.as_deref(), None, &mut notes);
+        settings.map(|settings| with_defaults(&settings))
     };
     terminal.notes(&notes);
     let yaml = yaml_serde::to_string(&settings?);
@@ -55,13 +55,9 @@ fn with_defaults(settings: &Value) -> Value {
 }
 
 /// The settings that a manifest without a status needs: the version of HCO, and the common templates that it ships.
-fn of_cluster(args: &args::Settings, notes: &mut Notes) -> Result<Value> {
-    let connection = &args.connection;
-    let world = match &args.from {
-        Some(path) => World::of_files(path, None, Reader::Check, notes)?,
-        None => World::of_cluster(None, connection, None, Reader::Check, notes)?,
-    };
-    let all = world.hyperconvergeds(connection.namespace.as_deref())?;
+fn of_cluster(source: &Source, notes: &mut Notes) -> Result<Value> {
+    let world = source.world(None, None, Reader::Check, notes)?;
+    let all = world.hyperconvergeds(source.connection.namespace.as_deref())?;
     let object = match all.as_slice() {
         [object] => object,
         [] => bail!("there is no HyperConverged to describe"),

@@ -1,7 +1,6 @@
 //! The templates of a HyperConverged, in either version.
 
-use cluster::field::{items, text};
-use cluster::object_name::name;
+use cluster::field::{items, name, text};
 use serde_json::{Value, json};
 
 /// The fields of the spec that contain templates.

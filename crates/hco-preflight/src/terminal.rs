@@ -10,7 +10,7 @@ use cluster::{Notes, foreign};
 use serde::Serialize;
 
 /// The width of text that is not for a terminal.
-pub(crate) const WIDTH: usize = 100;
+const WIDTH: usize = 100;
 
 pub(crate) const RED: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
@@ -23,14 +23,17 @@ pub(crate) const DIM: Style = Style::new().dimmed();
 #[derive(Debug)]
 pub(crate) struct Terminal {
     color: ColorChoice,
+    /// Whether only the result and errors are printed.
+    is_quiet: bool,
     /// The name with which the command was called.
     pub(crate) name: String,
 }
 
 impl Terminal {
-    pub(crate) fn new(color: clap::ColorChoice, name: String) -> Self {
+    pub(crate) fn new(color: clap::ColorChoice, is_quiet: bool, name: String) -> Self {
         Self {
             name,
+            is_quiet,
             color: match color {
                 clap::ColorChoice::Auto => ColorChoice::Auto,
                 clap::ColorChoice::Always => ColorChoice::Always,
@@ -47,7 +50,9 @@ impl Terminal {
     }
 
     pub(crate) fn note(&self, text: &str) {
-        self.line(CYAN, "note", text);
+        if !self.is_quiet {
+            self.line(CYAN, "note", text);
+        }
     }
 
     pub(crate) fn notes(&self, notes: &Notes) {
@@ -57,7 +62,9 @@ impl Terminal {
     }
 
     pub(crate) fn warning(&self, text: &str) {
-        self.line(YELLOW, "warning", text);
+        if !self.is_quiet {
+            self.line(YELLOW, "warning", text);
+        }
     }
 
     /// Prints a finding that needs a person.

@@ -1,39 +1,16 @@
 //! The verdict of the module on each object, and errors for objects that could not be evaluated.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use cluster::Notes;
-use cluster::foreign::{Foreign, one_line};
+use cluster::foreign::Foreign;
 use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Place};
-use crate::input::{Policy, Question};
-use crate::report::{
-    Conclusions as _, Finding, Level, Report, Template, architecture, counted, listed,
-};
-
-/// The object with which an object was compared.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Against {
-    /// None: the object was evaluated as a new one.
-    Nothing,
-    /// The object of `--old`.
-    File(String),
-    Live,
-}
-
-impl fmt::Display for Against {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Nothing => f.write_str("checked as a new object"),
-            Self::File(file) => write!(f, "checked as an update of {}", one_line(file)),
-            Self::Live => f.write_str("checked as an update of the live object"),
-        }
-    }
-}
+use crate::input::{Against, Policy, Question};
+use crate::report::{self, Finding, Level, Report, Template, architecture, counted, listed};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
@@ -49,8 +26,6 @@ pub(crate) struct Verdicts {
     pub(crate) objects: Vec<Judged>,
     /// Errors for objects that could not be evaluated.
     pub(crate) failures: Vec<Failure>,
-    /// Whether an empty result is valid.
-    pub(crate) may_be_empty: bool,
     pub(crate) cluster: Option<Origin>,
 }
 
@@ -88,26 +63,24 @@ impl Judged {
 
     /// The line of a finding in the file; `None` for an object in the cluster.
     pub(crate) fn line_of(&self, finding: &Finding) -> Option<usize> {
-        let written = self.question.object.written()?;
-        Some(written.object.line_of(&finding.path))
+        let found = self.question.found.as_ref()?;
+        Some(found.object.line_of(&finding.path))
     }
 
     /// The place of the object, or of a finding in it; `None` for an object in the cluster.
     pub(crate) fn place_of(&self, finding: Option<&Finding>) -> Option<Place> {
-        let place = self.question.place.clone()?;
+        let place = self.question.place()?;
         let line = finding.and_then(|finding| self.line_of(finding));
         Some(Place {
-            line: line.unwrap_or(place.line),
+            line: line.or(place.line),
             ..place
         })
     }
 
     /// `FILE:LINE` of the object, or of a finding in it.
     pub(crate) fn at(&self, finding: Option<&Finding>) -> String {
-        match self.place_of(finding) {
-            Some(place) => format!("{}:{}", one_line(&place.file), place.line),
-            None => "in the cluster".to_owned(),
-        }
+        let place = self.place_of(finding);
+        place.map_or_else(|| "in the cluster".to_owned(), |place| place.to_string())
     }
 
     /// Facts about the cluster and the import, each with its name.
@@ -143,14 +116,14 @@ impl Judged {
     fn without(&self) -> Option<&'static str> {
         let flag = match self.question.against {
             Against::Nothing => return None,
-            Against::File(_) => "--old",
-            Against::Live => "-f",
+            Against::File(..) => "--old",
+            Against::Live(_) => "-f",
         };
-        (!self.report.is_evaluated()).then_some(flag)
+        (!report::is_evaluated(&self.report)).then_some(flag)
     }
 
     pub(crate) fn exit(&self) -> Exit {
-        self.report.exit()
+        report::exit(&self.report)
     }
 
     pub(crate) fn of(&self, level: Level) -> impl Iterator<Item = &Finding> {
@@ -162,7 +135,7 @@ impl Judged {
 
     /// The message of the module, if no finding gives the reason.
     pub(crate) fn message(&self) -> Option<&str> {
-        self.report.unexplained()
+        report::unexplained(&self.report)
     }
 }
 
@@ -174,11 +147,7 @@ impl Verdicts {
             .map(Judged::exit)
             .chain(failed)
             .max()
-            .unwrap_or(if self.may_be_empty {
-                Exit::Accepted
-            } else {
-                Exit::Unjudged
-            })
+            .unwrap_or(Exit::Accepted)
     }
 
     pub(crate) fn warns(&self) -> bool {

@@ -18,15 +18,6 @@ use crate::style::{Style, column, is_collection};
 )]
 pub struct EditError(usize);
 
-/// The result of an edit.
-#[derive(Debug)]
-pub struct Edited {
-    /// The text after the edits.
-    pub text: String,
-    /// The objects of the edited text.
-    pub objects: Vec<Object>,
-}
-
 /// The replacement of a range of a text, which is empty for an insertion.
 struct TextEdit {
     line: usize,
@@ -37,7 +28,7 @@ struct TextEdit {
 /// Changes the objects of a file to other values.
 ///
 /// `objects_of_text` are all objects of the file, in order, each with its new value.
-pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Edited, EditError> {
+pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<String, EditError> {
     let mut text = text.to_owned();
     let (read, targets): (Vec<&Object>, Vec<&Value>) = objects_of_text.iter().copied().unzip();
     let mut all: Vec<Object> = read.into_iter().cloned().collect();
@@ -52,7 +43,7 @@ pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Edite
             editor.change(&object.place, None, &mut object.value, target)?;
         }
         let Some(line) = edits.last().map(|edit| edit.line) else {
-            return Ok(Edited { text, objects: all });
+            return Ok(text);
         };
         edits.sort_by_key(|edit| edit.range.start);
         for edit in edits.into_iter().rev() {

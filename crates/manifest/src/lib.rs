@@ -20,7 +20,7 @@ mod style;
 mod yaml;
 
 pub use bytes::{LIMIT, decoded, read_up_to};
-pub use edit::{EditError, Edited, edited};
+pub use edit::{EditError, edited};
 pub use error::ManifestError;
 pub use objects::{Object, documents, objects};
 pub use stream::each_in_json;

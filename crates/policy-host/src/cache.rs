@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use directories_next::ProjectDirs;
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 use wasmtime_provider::wasmtime::{Engine, Module, Result};
@@ -10,24 +11,13 @@ use wasmtime_provider::wasmtime::{Engine, Module, Result};
 /// The user's cache directory: `$XDG_CACHE_HOME/hco-preflight`, else `~/.cache/hco-preflight`;
 /// `~/Library/Caches/hco-preflight` on macOS. `None` if there is no home directory.
 pub fn cache_directory() -> Option<PathBuf> {
-    // The XDG specification requires programs to ignore relative paths.
-    let absolute = |name| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    let home = || absolute("HOME");
-    let caches = if cfg!(target_os = "macos") {
-        home()?.join("Library/Caches")
-    } else {
-        absolute("XDG_CACHE_HOME").or_else(|| Some(home()?.join(".cache")))?
-    };
-    Some(caches.join("hco-preflight"))
+    let project = ProjectDirs::from("", "", "hco-preflight")?;
+    Some(project.cache_dir().to_owned())
 }
 
 /// Compiles a module, or reads it from the cache. A cache that cannot be used is not an error.
 pub(crate) fn compiled(engine: &Engine, module: &[u8], directory: Option<&Path>) -> Result<Module> {
-    let Some(directory) = directory.filter(|directory| private(directory).is_ok()) else {
+    let Some(directory) = directory.filter(|directory| is_private(directory)) else {
         return Module::new(engine, module);
     };
     let file = directory.join(format!("{:x}.cwasm", Sha256::digest(module)));
@@ -67,39 +57,28 @@ fn store(compiled: &[u8], directory: &Path, file: &Path) -> std::io::Result<()> 
 
 /// Creates the directory of a cache, and checks everything in it. The command runs native code from the cache, so no
 /// other user may write to it.
-pub fn private(directory: &Path) -> std::result::Result<(), String> {
-    let name = directory.display();
-    let unusable = |error: std::io::Error| format!("{name} cannot be created: {error}");
+fn is_private(directory: &Path) -> bool {
     let mut builder = std::fs::DirBuilder::new();
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-        .recursive(true)
-        .create(directory)
-        .map_err(unusable)?;
-    match foreign_entry(directory).map_err(unusable)? {
-        None => Ok(()),
-        Some(entry) => Err(format!(
-            "{} belongs to another user, or others can write to it; delete {name}",
-            entry.display()
-        )),
-    }
+    let created = builder.recursive(true).create(directory);
+    created.is_ok() && is_own(directory).unwrap_or_default()
 }
 
-/// A directory or file of the cache that another user owns or can write to, or a link.
-fn foreign_entry(path: &Path) -> std::io::Result<Option<PathBuf>> {
+/// Whether a directory or file of the cache, with everything in it, belongs to this user alone, and is not a link.
+fn is_own(path: &Path) -> std::io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
     let metadata = path.symlink_metadata()?;
     let is_writable = metadata.mode() & 0o022 != 0;
-    let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
-    if !is_own || is_writable || metadata.is_symlink() {
-        return Ok(Some(path.to_owned()));
+    let is_foreign = metadata.uid() != rustix::process::geteuid().as_raw();
+    if is_foreign || is_writable || metadata.is_symlink() {
+        return Ok(false);
     }
     if metadata.is_dir() {
         for entry in std::fs::read_dir(path)? {
-            if let Some(found) = foreign_entry(&entry?.path())? {
-                return Ok(Some(found));
+            if !is_own(&entry?.path())? {
+                return Ok(false);
             }
         }
     }
-    Ok(None)
+    Ok(true)
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use cluster::NodeList;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -78,16 +77,5 @@ impl HostCalls for Objects {
             _ => return Err(handler_error("only objects of the cluster can be read")),
         };
         Ok(answer.to_string().into_bytes())
-    }
-}
-
-/// Nodes, as a cluster would serve them. Every account may read them.
-impl HostCalls for NodeList {
-    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        let is_list = (namespace, operation) == ("kubernetes", "list_resources_all");
-        if is_list && read::<Value>(payload)?.get("kind") == Some(&Value::from("Node")) {
-            return Ok(self.to_json().into_bytes());
-        }
-        Objects::default().call(namespace, operation, payload)
     }
 }

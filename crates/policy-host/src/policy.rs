@@ -1,6 +1,5 @@
 //! A compiled module and its evaluations.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -8,7 +7,6 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use wapc::WapcHost;
 use wasmtime_provider::wasmtime::{Config, Engine};
 use wasmtime_provider::{
@@ -59,47 +57,16 @@ pub struct Policy {
 #[error("{0}")]
 pub struct HostError(String);
 
-/// The answer to `validate`.
-///
-/// MIRRORS: policy-sdk-rust src/response.rs, `ValidationResponse`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Verdict {
-    /// Whether the policy accepts the request.
-    pub accepted: bool,
-    /// The message of a denial.
-    #[serde(default)]
-    pub message: Option<String>,
-    /// The status of a denial.
-    #[serde(default)]
-    pub code: Option<u16>,
-    /// The object with the changes of the policy.
-    #[serde(default)]
-    pub mutated_object: Option<Value>,
-    /// The annotations for the audit log.
-    #[serde(default)]
-    pub audit_annotations: Option<BTreeMap<String, String>>,
-    /// The warnings for the user.
-    #[serde(default)]
-    pub warnings: Option<Vec<String>>,
-}
-
 /// The answer to `validate_settings`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct SettingsVerdict {
-    /// Whether the settings are valid.
     pub valid: bool,
-    /// The problems of the settings.
     #[serde(default)]
     pub message: Option<String>,
 }
 
 impl Policy {
     /// The policy of this project, from the sources with which this crate was built.
-    pub fn embedded_with(options: &Options) -> Result<Self, HostError> {
-        Self::from_bytes(MODULE, options)
-    }
-
-    /// The bytes of the embedded module.
     pub fn embedded_module() -> &'static [u8] {
         MODULE
     }
@@ -136,18 +103,14 @@ impl Policy {
         })
     }
 
-    /// Evaluates a request. The payload is `{"request": …, "settings": …}`.
-    pub fn validate(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Verdict, HostError> {
-        self.decoded("validate", payload, host)
-    }
-
-    /// Evaluates settings, given as JSON.
     pub fn validate_settings(&self, settings: &[u8]) -> Result<SettingsVerdict, HostError> {
         let host = failing("settings are valid whatever the cluster is");
         self.decoded("validate_settings", settings, host)
     }
 
-    fn decoded<T: DeserializeOwned>(
+    /// Calls an operation of the module, and reads its answer. `validate` and `report` take
+    /// `{"request": …, "settings": …}`.
+    pub fn decoded<T: DeserializeOwned>(
         &self,
         operation: &str,
         payload: &[u8],
@@ -161,8 +124,7 @@ impl Policy {
         })
     }
 
-    /// Calls any operation of the module, in a new instance. `report` takes the payload of [`Policy::validate`], and
-    /// returns the findings of this project's policy as JSON.
+    /// Calls any operation of the module, in a new instance.
     pub fn call(
         &self,
         operation: &str,
@@ -200,14 +162,6 @@ impl Policy {
             let what = if is_trap { "trapped" } else { "failed" };
             failed(message, &format!("{what} in `{operation}`"))
         })
-    }
-}
-
-impl std::fmt::Debug for Policy {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Policy")
-            .field("deadline", &self.deadline)
-            .finish_non_exhaustive()
     }
 }
 

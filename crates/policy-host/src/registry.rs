@@ -32,7 +32,6 @@ const LONGEST_ERROR: usize = 600;
 pub struct Registries {
     sources: Sources,
     logins: Logins,
-    /// The time limit for a request about an image.
     pub patience: Duration,
     answers: Mutex<BTreeMap<(Question, String), Answer>>,
 }
@@ -184,13 +183,11 @@ fn question(
 fn for_each<T: Send>(items: BTreeSet<T>, run: impl Fn(T) + Sync) {
     let threads = AT_ONCE.min(items.len());
     let left = Mutex::new(items.into_iter());
+    let next = || lock(&left).next();
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                loop {
-                    let Some(item) = lock(&left).next() else {
-                        break;
-                    };
+                while let Some(item) = next() {
                     run(item);
                 }
             });

@@ -6,11 +6,10 @@ use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
 use http_auth::ChallengeParser;
 use kube_objects::text::escape;
 use oci_client::Reference;
-use oci_client::client::current_platform_resolver;
 use oci_client::errors::OciEnvelope;
 use oci_client::manifest::{
     IMAGE_MANIFEST_LIST_MEDIA_TYPE, IMAGE_MANIFEST_MEDIA_TYPE, OCI_IMAGE_INDEX_MEDIA_TYPE,
-    OCI_IMAGE_MEDIA_TYPE, OciImageManifest, OciManifest, Versioned,
+    OCI_IMAGE_MEDIA_TYPE, OciManifest, Versioned,
 };
 use reqwest::header::{ACCEPT, HeaderMap, WWW_AUTHENTICATE};
 use reqwest::{Certificate, Response, StatusCode, Url, redirect};
@@ -24,9 +23,8 @@ use crate::sources::{Way, is_loopback};
 /// The kinds of requests about an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Question {
-    /// Its manifest or index.
     Manifest,
-    /// Its manifest, for the platform of this machine if it is an index, and its configuration.
+    /// Its manifest and its configuration. It must not be an index.
     ManifestAndConfig,
 }
 
@@ -45,7 +43,6 @@ const MANIFESTS: [&str; 4] = [
     OCI_IMAGE_INDEX_MEDIA_TYPE,
 ];
 
-/// A connection for the requests about one image.
 pub struct Connection<'a> {
     reference: &'a Reference,
     login: Option<&'a Login>,
@@ -95,12 +92,11 @@ impl<'a> Connection<'a> {
         let received = self.token().await?;
         let token = received.as_deref();
         let answer = match question {
-            Question::Manifest => {
-                let (manifest, _) = self.manifest(self.reference, token).await?;
-                serde_json::to_string(&manifest)?
-            }
+            Question::Manifest => serde_json::to_string(&self.manifest(token).await?.0)?,
             Question::ManifestAndConfig => {
-                let (manifest, digest) = self.image(token).await?;
+                let (OciManifest::Image(manifest), digest) = self.manifest(token).await? else {
+                    bail!("there is an index instead of an image");
+                };
                 let of_config = &manifest.config.digest;
                 let path = format!("blobs/{of_config}");
                 let config = self.get(&path, &manifest.config.media_type, token).await?;
@@ -156,31 +152,9 @@ impl<'a> Connection<'a> {
         Ok(Some(token))
     }
 
-    /// The image itself: for an index, the image for this machine.
-    ///
-    /// MIRRORS: oci-client src/client.rs, `_pull_image_manifest_and_list_digest`.
-    async fn image(&self, token: Option<&str>) -> Result<(OciImageManifest, String)> {
-        let index = match self.manifest(self.reference, token).await? {
-            (OciManifest::Image(manifest), digest) => return Ok((manifest, digest)),
-            (OciManifest::ImageIndex(index), _) => index,
-        };
-        let digest = current_platform_resolver(&index.manifests)
-            .context("the index has no image for the platform of this machine")?;
-        let reference = self.reference.clone_with_digest(digest);
-        match self.manifest(&reference, token).await? {
-            (OciManifest::Image(manifest), digest) => Ok((manifest, digest)),
-            (OciManifest::ImageIndex(_), _) => {
-                bail!("the index refers to another index instead of an image")
-            }
-        }
-    }
-
     /// MIRRORS: oci-client src/client.rs, `_pull_manifest` and `validate_image_manifest`.
-    async fn manifest(
-        &self,
-        reference: &Reference,
-        token: Option<&str>,
-    ) -> Result<(OciManifest, String)> {
+    async fn manifest(&self, token: Option<&str>) -> Result<(OciManifest, String)> {
+        let reference = self.reference;
         let name = reference.digest().or(reference.tag()).unwrap_or("latest");
         let path = format!("manifests/{name}");
         let manifest = self.get(&path, &MANIFESTS.join(", "), token).await?;

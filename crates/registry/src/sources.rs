@@ -14,12 +14,10 @@ pub enum Way {
     Https(Vec<Vec<u8>>),
     /// HTTPS with any certificate.
     HttpsUnverified,
-    /// Plain HTTP.
     Http,
 }
 
 impl Way {
-    /// The name in errors.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Https(_) => "by HTTPS",
@@ -49,7 +47,6 @@ enum Authority {
 }
 
 impl Sources {
-    /// Reads the contents of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         Ok(yaml_serde::from_slice(bytes)?)
     }

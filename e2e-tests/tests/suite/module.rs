@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use e2e_tests::{Case, ClusterOf, Images, Judged, Objects, cases, module};
+use e2e_tests::{Case, ClusterOf, Images, Judged, Objects, Verdict, cases, module};
 use engine::{Permission, Registry, Resource};
 use policy_host::{HostCalls, Options, Policy};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn the_module_answers_as_the_engine() {
         cache: Some(module::caches().join("hco-preflight")),
         ..Options::default()
     };
-    let policy = Policy::embedded_with(&options).unwrap();
+    let policy = Policy::from_bytes(Policy::embedded_module(), &options).unwrap();
     let (mut wrong, mut repaired) = (Vec::new(), 0);
     let cases = cases();
     for case in &cases {
@@ -132,7 +132,7 @@ fn is_repaired(policy: &Policy, case: &Case) -> Result<bool, String> {
         let mut request = case.request();
         request["object"] = object.clone();
         let payload = json!({"request": request, "settings": settings}).to_string();
-        let verdict = policy.validate(payload.as_bytes(), host(case));
+        let verdict = policy.decoded::<Verdict>("validate", payload.as_bytes(), host(case));
         verdict.map_err(|error| error.to_string())
     };
     let mut is_repaired = false;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use http::{Request as HttpRequest, Uri};
+use http::Request as HttpRequest;
 use kube::api::{GetParams, ListParams};
 use kube::client::Body;
 use kube::core::{ApiResource, DynamicObject, Request, request};
@@ -10,7 +10,8 @@ use kube::{Error, Resource as _};
 use serde_json::Value;
 
 use super::{Cluster, is_name};
-use crate::node_list::NodeListError;
+use crate::foreign::masked;
+use crate::nodes::NodeError;
 
 /// The number of objects on a page, the same as in `kubectl`.
 const PAGE: u32 = 500;
@@ -39,7 +40,6 @@ pub enum ClusterError {
     /// The API server cannot be reached, is busy, or does not answer in time. Other requests would fail too.
     #[error("{0}")]
     Silence(String),
-    /// 403.
     #[error("{0}")]
     Forbidden(String),
     /// The cluster has no `HyperConverged` that can be evaluated.
@@ -47,13 +47,10 @@ pub enum ClusterError {
         "the cluster does not serve hyperconvergeds.hco.kubevirt.io in version v1 or v1beta1; check that the HyperConverged Cluster Operator is installed"
     )]
     NotServed,
-    /// Another status.
     #[error("{1}")]
     Refused(u16, String),
-    /// The nodes are invalid.
     #[error("the cluster's nodes cannot be read")]
-    Nodes(#[from] NodeListError),
-    /// All other errors.
+    Nodes(#[from] NodeError),
     #[error("{0}")]
     Other(String),
 }
@@ -69,9 +66,12 @@ impl ClusterError {
         matches!(self, Self::Silence(_))
     }
 
+    /// The error has only the first line of the reason: the others quote the file, which can contain a token.
     pub(super) fn of_kubeconfig(why: impl std::fmt::Display) -> Self {
+        let why = masked(&why.to_string());
+        let line = why.lines().next().unwrap_or_default();
         Self::Other(format!(
-            "the kubeconfig cannot be used: {why}; correct it, and check with `kubectl get nodes`"
+            "the kubeconfig cannot be used: {line}; correct it, and check with `kubectl get nodes`"
         ))
     }
 
@@ -79,18 +79,6 @@ impl ClusterError {
         Self::Other(format!(
             "logging in with the kubeconfig failed: {why}; {advice}, and check with `kubectl get nodes`"
         ))
-    }
-}
-
-/// The error for a client that cannot be created.
-pub(super) fn unusable(error: Error) -> ClusterError {
-    match error {
-        Error::ProxyProtocolUnsupported { proxy_url }
-        | Error::ProxyProtocolDisabled { proxy_url, .. } => ClusterError::Other(format!(
-            "the protocol of the proxy {} is not supported; correct `proxy-url` in the kubeconfig, or HTTPS_PROXY",
-            address(&proxy_url)
-        )),
-        error => ClusterError::of_kubeconfig(error),
     }
 }
 
@@ -102,7 +90,7 @@ impl Cluster {
         &self,
         resource: &ApiResource,
         namespace: Option<&str>,
-        mut each: impl FnMut(Value) -> Result<(), ClusterError>,
+        mut each: impl FnMut(Value),
     ) -> Result<(), ClusterError> {
         let path = DynamicObject::url_path(resource, namespace);
         let resource = rbac_name(resource);
@@ -112,7 +100,7 @@ impl Cluster {
                 let request = Request::new(&path).list(&params);
                 let mut page = self.send("list", &resource, request).await?;
                 match page.get_mut("items").map(Value::take) {
-                    Some(Value::Array(items)) => items.into_iter().try_for_each(&mut each)?,
+                    Some(Value::Array(items)) => items.into_iter().for_each(&mut each),
                     // The API server writes null for an empty list.
                     Some(Value::Null) => {}
                     _ => return Err(self.foreign(&format!("list {resource}"), "it has no items")),
@@ -128,7 +116,7 @@ impl Cluster {
     }
 
     /// Gets an object of a namespace; `None` if it does not exist, or if a name is invalid, which would change the path.
-    pub(super) fn get(
+    pub(crate) fn get(
         &self,
         resource: &ApiResource,
         namespace: &str,
@@ -170,19 +158,15 @@ impl Cluster {
         asked: &str,
         requests: impl Future<Output = Result<T, ClusterError>>,
     ) -> Result<T, ClusterError> {
-        let Self {
-            server,
-            through,
-            timeout,
-            until,
-            ..
-        } = self;
-        let limit = match timeout {
+        let (server, through) = (&self.server, &self.through);
+        let limit = match self.timeout {
             // No limit.
             Some(Duration::ZERO) => Duration::MAX,
             own => own.unwrap_or(limit),
         };
-        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let left = self
+            .until
+            .map(|until| until.saturating_duration_since(Instant::now()));
         let (limit, time, option) = match left {
             Some(left) if left < limit => (left, "the time of --wait".to_owned(), "--wait"),
             _ => (limit, format!("{limit:?}"), "--request-timeout"),
@@ -259,9 +243,7 @@ impl Cluster {
         if let Error::Auth(error) = error {
             return ClusterError::of_login(&error.to_string(), "log in again");
         }
-        let Self {
-            server, through, ..
-        } = self;
+        let (server, through) = (&self.server, &self.through);
         // The outer errors only say that a request failed.
         let error = anyhow::Error::new(error);
         let cause = error.root_cause();
@@ -286,12 +268,4 @@ fn rbac_name(ApiResource { group, plural, .. }: &ApiResource) -> String {
     } else {
         format!("{plural}.{group}")
     }
-}
-
-/// An address without the parts that can be secret.
-pub(super) fn address(uri: &Uri) -> String {
-    let scheme = uri.scheme_str().unwrap_or_default();
-    let authority = uri.authority().map_or("", |authority| authority.as_str());
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    format!("{scheme}://{host}{}", uri.path())
 }

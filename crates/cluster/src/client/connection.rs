@@ -1,7 +1,7 @@
 //! Chooses the cluster and the user as `kubectl` does.
 
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use http::Uri;
@@ -125,8 +125,10 @@ impl Connection {
             paths => paths
                 .iter()
                 .try_fold(Kubeconfig::default(), |merged, path| {
-                    let merged = merged.merge(read(path)?);
-                    merged.map_err(ClusterError::of_kubeconfig)
+                    let read = Kubeconfig::read_from(path).and_then(|next| merged.merge(next));
+                    read.map_err(|error| {
+                        ClusterError::of_kubeconfig(format!("{}: {error}", path.display()))
+                    })
                 })
                 .map(Some),
         }
@@ -137,32 +139,18 @@ impl Connection {
         &self,
         kubeconfig: Kubeconfig,
     ) -> Result<(Config, Option<String>, bool), ClusterError> {
-        let named = self
+        let current = kubeconfig.current_context.as_ref();
+        let context = self
             .context
             .as_ref()
-            .or(kubeconfig.current_context.as_ref())
+            .or(current)
             .cloned()
-            .filter(|name| !name.is_empty());
-        let context = named.ok_or_else(|| {
-            ClusterError::Other("the kubeconfig has no current context; choose one with `kubectl config use-context`".to_owned())
-        })?;
+            .unwrap_or_default();
         let found = kubeconfig
             .contexts
             .iter()
             .find(|named| named.name == context)
             .and_then(|named| named.context.as_ref());
-        // kube sends requests without credentials if the user does not exist.
-        if let Some(user) = found.and_then(|context| context.user.as_ref())
-            && !user.is_empty()
-            && !kubeconfig
-                .auth_infos
-                .iter()
-                .any(|named| named.name == *user)
-        {
-            return Err(ClusterError::Other(format!(
-                "user \"{user}\" does not exist in the kubeconfig"
-            )));
-        }
         let has_proxy = kubeconfig
             .clusters
             .iter()
@@ -199,18 +187,6 @@ pub(super) fn warning(config: &Config) -> Option<&'static str> {
 
 fn is_plain(config: &Config) -> bool {
     config.cluster_url.scheme_str() == Some("http")
-}
-
-/// Reads a file. The error has only the first line: the others quote the file, which can contain a token.
-fn read(path: &Path) -> Result<Kubeconfig, ClusterError> {
-    Kubeconfig::read_from(path).map_err(|error| {
-        let message = error.to_string();
-        let why = message.lines().next().unwrap_or_default();
-        ClusterError::Other(format!(
-            "the kubeconfig `{}` cannot be read: {why}; correct the file, and check with `kubectl get nodes`",
-            path.display()
-        ))
-    })
 }
 
 fn none(why: &str) -> ClusterError {

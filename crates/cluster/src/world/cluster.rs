@@ -1,14 +1,13 @@
 //! Reads the state of a cluster.
 
-use anyhow::{Error, Result, anyhow};
+use anyhow::{Error, Result};
 use serde_json::Value;
 
-use super::{AnyList, Gap, Node, Reader, World, hyperconverged, labels};
+use super::{AnyList, Gap, Reader, World, hyperconverged, labels};
 use crate::client::{Cluster, ClusterError, Connection};
-use crate::field::text;
+use crate::field::{name, namespace, text};
 use crate::foreign::one_line;
 use crate::notes::Notes;
-use crate::object_name::{name, namespace};
 
 impl World {
     /// Reads a cluster, and connects to it first unless there is a connection. It fails if the nodes or the
@@ -30,10 +29,10 @@ impl World {
         let own = connection.namespace.as_deref();
         let live = match cluster.hyperconvergeds(own) {
             Err(ClusterError::NotServed) => Vec::new(),
-            live => live.map_err(|error| not_listed(error, own))?,
+            live => live?,
         };
         let labels = labels(reader, live.iter().chain(object));
-        world.nodes.objects = Node::from_list(&cluster.nodes(&labels)?)?;
+        world.nodes.objects = cluster.nodes(&labels)?;
         world.nodes.state.is_read = true;
         if reader == Reader::Snapshot {
             world.converted = converted(&cluster, &live);
@@ -84,26 +83,18 @@ fn connected(connection: &Connection, notes: &mut Notes) -> Result<Cluster> {
 /// Reads a list. Returns whether the cluster does not answer.
 pub(super) fn read(cluster: &Cluster, list: &mut dyn AnyList) -> bool {
     let resource = list.state().kind.resource();
-    let added = cluster.all(&resource, None, |object| list.add(object, None));
-    let Err(error) = added else {
-        list.state_mut().is_read = true;
-        return false;
+    let error = match cluster.list(&resource, None, |object| list.add(object, None)) {
+        // The cluster may not serve the kind.
+        Ok(()) | Err(ClusterError::Refused(404, _)) => {
+            list.state_mut().is_read = true;
+            return false;
+        }
+        Err(error) => error,
     };
     let (is_silence, is_transient) = (error.is_silence(), error.is_transient());
     list.state_mut()
         .set_gap(one_line(&format!("{:#}", Error::from(error))), is_transient);
     is_silence
-}
-
-/// The error if HyperConverged objects cannot be listed, with advice for users who may read only one namespace.
-pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>) -> Error {
-    match (&error, namespace) {
-        (ClusterError::Forbidden { .. }, None) => anyhow!(
-            "{}; if you may read only one namespace, specify it with -n",
-            one_line(&error.to_string())
-        ),
-        _ => error.into(),
-    }
 }
 
 /// The HyperConverged objects in the other versions that the cluster serves, because manifests can have these versions.

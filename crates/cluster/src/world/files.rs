@@ -10,15 +10,12 @@ use kube_objects::text::list;
 use serde_json::Value;
 
 use super::{AnyList, GOLDEN, Gap, Node, Reader, State, World, hyperconverged, labels};
-use crate::field::items;
+use crate::field::{items, key};
 use crate::files;
 use crate::foreign::one_line;
 use crate::identity::Identity;
-use crate::node_list::Counts;
+use crate::nodes::Counts;
 use crate::notes::Notes;
-use crate::object_name::key;
-
-const CLAIM: &str = "PersistentVolumeClaim";
 
 impl World {
     /// Reads a file or a directory. A note lists the kinds that were found and the kinds that are missing. It reads the
@@ -31,19 +28,11 @@ impl World {
     ) -> Result<Self> {
         let mut world = Self::new(None);
         let mut seen = Seen::default();
-        // A must-gather can have PersistentVolumeClaims only of the namespaces of golden images, or also of others.
-        let (mut has_claims, mut has_other_claims) = (false, false);
         let skipped = files::each_object(path, |file, object| {
             let identity = Identity::of(&object);
             let (api_version, kind) = (&identity.api_version, &identity.kind);
             let key = key(&object);
             let item = kind.strip_suffix("List").unwrap_or(kind);
-            if item == CLAIM {
-                let gathered = gathered_namespace(file);
-                let is_golden = gathered.is_none_or(|namespace| GOLDEN.contains(&namespace));
-                has_claims |= is_golden;
-                has_other_claims |= !is_golden;
-            }
             // Every command reads the policies, because of their settings.
             let is_known = |list: &&mut dyn AnyList| {
                 let known = list.state().kind;
@@ -51,7 +40,9 @@ impl World {
                 is_read && known.name == item && group(known.api_version) == group(api_version)
             };
             if let Some(list) = world.lists_mut().into_iter().find(is_known) {
-                list.state_mut().is_read = true;
+                // A must-gather can have the PersistentVolumeClaims of other namespaces only.
+                let gathered = gathered_namespace(file);
+                list.state_mut().is_read |= gathered.is_none_or(|name| GOLDEN.contains(&name));
                 if item == kind {
                     list.add(object, Some(&mut seen));
                 }
@@ -73,10 +64,6 @@ impl World {
             });
         }
         world.add_nodes_of_status(notes);
-        let is_partial = has_other_claims && !has_claims;
-        if is_partial {
-            world.claims.state.is_read = false;
-        }
         world.reduce();
         let labels = labels(reader, world.hyperconvergeds.iter().chain(object));
         for node in &mut world.nodes.objects {
@@ -91,13 +78,8 @@ impl World {
         for list in world.lists_mut() {
             let (kind, is_read) = (list.state().kind, list.state().is_read);
             if kind.is_read_by(reader) && !kind.is_optional() && !is_read {
-                let what = if is_partial && kind.name == CLAIM {
-                    "has no objects and no empty list from the namespace of golden images"
-                } else {
-                    "has no objects and no empty list of this kind"
-                };
-                list.state_mut()
-                    .set_gap(one_line(&format!("{shown} {what}")), false);
+                let why = format!("{shown} has no objects and no empty list of this kind");
+                list.state_mut().set_gap(one_line(&why), false);
             }
         }
         Ok(world)
@@ -138,7 +120,7 @@ impl World {
             let names = items(only, &format!("/status/nodeInfo/{list}"))
                 .filter_map(|name| Some((name.as_str()?.to_owned(), 1)))
                 .collect();
-            Node::made_up(&Counts(names), prefix, role)
+            Counts(names).nodes(prefix, role)
         };
         let workers = of_role("workloadsArchitectures", "worker-", "worker");
         let control_plane = of_role("controlPlaneArchitectures", "cp-", "control-plane");
@@ -185,18 +167,13 @@ fn group(api_version: &str) -> &str {
     api_version.rsplit_once('/').map_or("", |(group, _)| group)
 }
 
-/// The namespace of a must-gather file: `namespaces/NAMESPACE/core/persistentvolumeclaims.yaml`.
+/// The namespace of a file of claims in a must-gather: `namespaces/NAMESPACE/core/persistentvolumeclaims.yaml`.
 fn gathered_namespace(file: &Path) -> Option<&str> {
-    let mut names = file.iter().rev().map(|name| name.to_str());
-    let mut names = [(); 5].map(|()| names.next().flatten());
+    let (_, below) = file.to_str()?.rsplit_once("namespaces/")?;
+    let (namespace, kind) = below.split_once("/core/")?;
     // An object can have its own file in a directory of its kind.
-    if names.get(1) == Some(&Some("persistentvolumeclaims")) {
-        names.rotate_left(1);
-    }
-    match names {
-        [_, Some("core"), Some(namespace), Some("namespaces"), _] => Some(namespace),
-        _ => None,
-    }
+    kind.starts_with("persistentvolumeclaims")
+        .then_some(namespace)
 }
 
 /// The objects that were read. A must-gather can contain an object twice, and a directory two snapshots.

@@ -1,14 +1,8 @@
 //! The objects of a cluster, with the fields that are read.
 
-#![expect(
-    missing_docs,
-    reason = "the fields are those of the objects, with their names"
-)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 
-use anyhow::{Result, anyhow};
 use k8s_openapi::api::core::v1::NodeAffinity;
 use kube_objects::json::Json;
 use kube_objects::node_list;
@@ -20,9 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::field::text;
-use crate::foreign::{masked, one_line};
-use crate::node_list::{Counts, Labels, NodeList};
-use crate::object_name::name;
+use crate::foreign::masked;
+use crate::nodes::Labels;
 
 /// Defines types by the places of their fields. A missing field gets its default, which is not written. The error for a
 /// field of the wrong type names its place. The API server does not accept such an object.
@@ -101,7 +94,6 @@ types! {
         name: String = "/metadata/name",
         /// Go reads null as an empty string.
         labels: Compact<BTreeMap<String, Option<String>>> = "/metadata/labels",
-        is_cordoned: bool = "/spec/unschedulable",
         architecture: String = "/status/nodeInfo/architecture",
     }
 
@@ -336,44 +328,26 @@ impl Metadata {
         }
     }
 
-    /// The name of the DataImportCron that the object belongs to.
     pub fn cron(&self) -> Option<&str> {
         Some(&*self.cron).filter(|name| !name.is_empty())
     }
 
-    /// The DataImportCron that the object belongs to.
     pub fn cron_key(&self) -> Option<Key> {
         self.cron().map(|name| self.beside(name))
     }
 
-    /// Whether CDI deletes the object with its DataImportCron.
     pub fn is_cleaned_up(&self) -> bool {
         self.clean_up == "true"
     }
 
-    /// Whether SSP created the object.
     pub fn is_of_ssp(&self) -> bool {
         self.owner == "SSP.ssp.kubevirt.io"
     }
 }
 
 impl Node {
-    pub fn from_list(list: &NodeList) -> Result<Vec<Self>> {
-        let read = |node| {
-            let error = |error| anyhow!("Node {} cannot be read: {error}", one_line(name(&node)));
-            Self::deserialize(&node).map_err(error)
-        };
-        list.objects().map(read).collect()
-    }
-
-    /// Hypothetical nodes.
-    pub fn made_up(counts: &Counts, prefix: &str, role: &str) -> Vec<Self> {
-        let nodes = counts.nodes(prefix, role);
-        nodes.flat_map(serde_json::from_value).collect()
-    }
-
     /// Removes all labels except these.
-    pub(super) fn keep(&mut self, labels: &Labels) {
+    pub(crate) fn keep(&mut self, labels: &Labels) {
         let mut all = self.labels.read();
         all.retain(|key, _| labels.keeps(key));
         self.labels = Compact::new(&all)
@@ -408,7 +382,6 @@ impl DataImportCron {
 }
 
 impl DataSource {
-    /// The disks that it names.
     pub fn disks(&self) -> impl Iterator<Item = Key> {
         [&self.claim, &self.snapshot]
             .into_iter()
@@ -430,19 +403,12 @@ impl DataVolume {
     }
 }
 
-impl AdmissionPolicy {
-    pub fn is_ours(&self) -> bool {
-        is_ours(&self.spec)
-    }
-}
-
 impl Machine {
     /// The fields that KubeVirt reads.
     pub fn read(&self) -> Option<VirtualMachine> {
         parsed(self, |json| VirtualMachine::read(json).ok())
     }
 
-    /// The architecture that it sets itself.
     pub fn own_architecture(&self) -> Option<&str> {
         Some(&*self.architecture).filter(|own| !own.is_empty())
     }
@@ -464,7 +430,6 @@ impl Machine {
         }
     }
 
-    /// The DataSources of its disks.
     pub fn sources(&self) -> impl Iterator<Item = Key> {
         self.templates
             .iter()
@@ -475,7 +440,6 @@ impl Machine {
 }
 
 impl Instance {
-    /// The node on which it runs.
     pub fn node(&self) -> Option<&str> {
         let is_done = matches!(&*self.phase, "Succeeded" | "Failed");
         Some(&*self.node).filter(|node| !is_done && !node.is_empty())

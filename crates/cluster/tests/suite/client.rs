@@ -45,7 +45,7 @@ fn a_busy_server_is_asked_again(#[case] status: u16) {
         json!({"status": status, "retry_after": 0, "times": 2, "body": {"message": "overloaded"}});
     let server = answering(NODES, busy);
     let nodes = connect(&server).nodes(&Labels::All).unwrap();
-    assert_eq!(nodes.objects().count(), 3);
+    assert_eq!(nodes.len(), 3);
     assert_eq!(server.asked().len(), 4, "{:?}", server.asked());
 }
 
@@ -73,14 +73,14 @@ fn a_server_may_take_as_long_as_it_wants() {
         ..connection(&server, "admin")
     });
     let nodes = cluster.unwrap().nodes(&Labels::All).unwrap();
-    assert_eq!(nodes.objects().count(), 3);
+    assert_eq!(nodes.len(), 3);
 }
 
 #[test]
 fn nodes_come_in_pages_and_are_reduced() {
     let server = ApiServer::start(recorded());
     let nodes = connect(&server).nodes(&Labels::Only(BTreeSet::new()));
-    let nodes: Vec<_> = nodes.unwrap().objects().collect();
+    let nodes: Vec<Value> = nodes.unwrap().iter().map(|node| json!(node)).collect();
     assert_eq!(nodes.len(), 3);
     let labels = json!({"node-role.kubernetes.io/worker": ""});
     assert_eq!(nodes[0]["metadata"], json!({"name": "a", "labels": labels}));
@@ -196,7 +196,7 @@ fn a_broken_kubeconfig_is_not_quoted() {
     let error = cluster.err().unwrap().to_string();
     let path = path.display();
     let start = format!(
-        "the kubeconfig `{path}` cannot be read: failed to parse kubeconfig YAML: error: line 1 column "
+        "the kubeconfig cannot be used: {path}: failed to parse kubeconfig YAML: error: line 1 column "
     );
     assert!(error.starts_with(&start), "{error}");
     assert!(!error.contains("secret"), "{error}");

@@ -84,10 +84,9 @@ fn typed(first: Option<&OsString>) -> String {
         .and_then(|path| Path::new(path).file_name())
         .unwrap_or_default()
         .to_string_lossy();
-    let stem = file.strip_suffix(".exe").unwrap_or(&file);
-    match stem.strip_prefix("kubectl-") {
+    match file.strip_prefix("kubectl-") {
         Some(plugin) => format!("kubectl {}", plugin.replace('-', " ").replace('_', "-")),
-        None if stem.is_empty() => "hco-preflight".to_owned(),
-        None => stem.to_owned(),
+        None if file.is_empty() => "hco-preflight".to_owned(),
+        None => file.into_owned(),
     }
 }

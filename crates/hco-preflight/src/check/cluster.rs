@@ -15,11 +15,11 @@ use clap::ValueEnum as _;
 use cluster::{ClusterError, Condition, Gap, Notes};
 use serde::Serialize;
 
-use crate::args::{self, FailOn, Format, Subject};
+use crate::args::{self, FailOn, Format};
 use crate::exit::Exit;
 use crate::input::files;
-use crate::input::{self, Kept, Situation};
-use crate::report::{Conclusions as _, Finding};
+use crate::input::{self, Situation};
+use crate::report;
 use crate::rows::no_forecast::NoForecast;
 use crate::rows::state::State;
 use crate::rows::stops;
@@ -35,7 +35,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 pub(super) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     check_usage(args)?;
     let found = match wait(args, terminal) {
-        Err(error) if args.allow_empty && error.is::<input::NoHyperConverged>() => {
+        Err(error) if args.subject.allow_empty && error.is::<input::NoHyperConverged>() => {
             terminal.note(&error.to_string());
             return Ok(Exit::Accepted);
         }
@@ -57,20 +57,13 @@ pub(super) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
 
 /// Rejects the options that are about files, before anything is read.
 fn check_usage(args: &args::Check) -> Result<()> {
-    let Subject {
-        as_if,
-        policy,
-        images,
-        old,
-        walk,
-        ..
-    } = &args.subject;
-    files::check_directories(&[], walk)?;
+    let subject = &args.subject;
+    files::check_directories(&[], &subject.walk)?;
     let of_files = [
-        ("--old", old.is_some()),
-        ("--as-if", as_if.is_some()),
-        ("--policy", policy.is_some()),
-        ("--images", *images),
+        ("--old", subject.old.is_some()),
+        ("--as-if", subject.as_if.is_some()),
+        ("--policy", subject.policy.is_some()),
+        ("--images", subject.images),
     ];
     for (option, is_set) in of_files {
         ensure!(
@@ -93,15 +86,18 @@ fn wait(args: &args::Check, terminal: &Terminal) -> Result<Checked> {
     // Zero means a single poll without a time limit.
     let wait = args.wait.filter(|wait| !wait.is_zero());
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
-    let mut is_quiet = args.quiet;
-    let mut kept = Kept::default();
+    let mut source = args.subject.source.clone();
+    source.connection.until = until;
+    let settings = args.subject.settings.as_ref();
+    let mut is_first = true;
+    let mut cluster = None;
     loop {
         let mut notes = Notes::default();
-        let observed = input::observe(&args.subject, until, &mut kept, &mut notes);
-        if !is_quiet {
+        let observed = input::observe(&source, settings, cluster, &mut notes);
+        if is_first {
             terminal.notes(&notes);
         }
-        is_quiet = true;
+        is_first = false;
         let seen = observed.map(|situation| Checked::new(situation, args.allow_unread));
         let is_open = match &seen {
             Ok(checked) => checked.is_outstanding(),
@@ -114,7 +110,7 @@ fn wait(args: &args::Check, terminal: &Terminal) -> Result<Checked> {
         if wait.is_none() || !is_open || left < SHORTEST_PAUSE {
             return seen;
         }
-        kept.cluster = seen
+        cluster = seen
             .ok()
             .and_then(|checked| checked.situation.world.cluster)
             .filter(|cluster| !cluster.is_expired());
@@ -132,8 +128,6 @@ fn message(condition: &Condition) -> &str {
 /// A cluster, and what was found in it.
 struct Checked {
     situation: Situation,
-    /// The findings about the live object, without the ones that the stops show.
-    findings: Vec<Finding>,
     stops: Vec<Row>,
     rows: Vec<Row>,
 }
@@ -149,18 +143,16 @@ struct Json<'c> {
 
 impl Checked {
     fn new(situation: Situation, allow_unread: bool) -> Self {
-        let stops = stops::of(situation.forecast_after(), &situation.after.object);
-        let findings: Vec<Finding> = problems::of(&situation, &stops).cloned().collect();
-        let name = &situation.name;
+        let stops = stops::of(situation.forecast_after());
+        let (name, report) = (&situation.name, &situation.current().report);
+        let findings = report.findings.iter();
         let mut rows: Vec<Row> = findings
-            .iter()
             .map(|finding| problems::row(finding, name))
             .collect();
         rows.extend(stops.iter().cloned());
         let row = |effect, why: &str| Row::new(effect, "HyperConverged", name, why);
-        let report = &situation.current().report;
-        if report.exit() == Exit::Unjudged {
-            rows.push(row(Effect::NoForecast, &report.reason()));
+        if report::exit(report) == Exit::Unjudged {
+            rows.push(row(Effect::NoForecast, &report::reason(report)));
         } else if let Err(no_forecast) = &situation.outlook {
             let is_denied = rows.iter().any(|row| row.effect == Effect::Problem);
             match no_forecast {
@@ -182,7 +174,6 @@ impl Checked {
         rows.extend(gaps.iter().map(|gap| Row::unread(gap, allow_unread)));
         Self {
             situation,
-            findings,
             stops,
             rows,
         }

@@ -82,8 +82,7 @@ impl<'v> Entry<'v> {
             };
             let text = format!("{}\nfix: {}", finding.fact, finding.fix_text());
             let template = finding.template.as_ref().map_or("", Foreign::raw);
-            let path = without_indexes(finding.path.raw());
-            let identity = [&*finding.rule, &name, template, finding.value.raw(), &path];
+            let identity = [&*finding.rule, &name, template, finding.value.raw()];
             Self::new(object, Some(finding), severity, text, &identity)
         });
         let message = object.message().map(|message| {
@@ -121,16 +120,12 @@ impl<'v> Entry<'v> {
 
     fn of_failure(failure: &'v Failure) -> Self {
         let rule = "not-checked";
-        let file = failure.file.as_deref();
         Self {
             severity: Severity::Unjudged,
             rule,
             object: None,
             finding: None,
-            place: file.map(|file| Place {
-                file: file.to_owned(),
-                line: failure.line.unwrap_or(1),
-            }),
+            place: failure.place.clone(),
             text: failure.what.clone(),
             fingerprint: fingerprint(&[rule]),
         }
@@ -151,18 +146,8 @@ impl<'v> Entry<'v> {
             STDIN_NAME => file.clone(),
             file => in_repository(file),
         };
-        Some((path, *line))
+        Some((path, line.unwrap_or(1)))
     }
-}
-
-/// A path of a field, which stays the same when a template is added before it.
-fn without_indexes(path: &str) -> String {
-    path.split('[')
-        .map(|part| match part.split_once(']') {
-            Some((index, rest)) if index.parse::<usize>().is_ok() => rest,
-            _ => part,
-        })
-        .collect()
 }
 
 fn fingerprint(parts: &[&str]) -> String {

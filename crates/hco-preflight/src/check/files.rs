@@ -6,7 +6,7 @@ use cluster::Notes;
 use crate::args::{self, FailOn};
 use crate::check::output;
 use crate::exit::Exit;
-use crate::input::{Check, Purpose};
+use crate::input::{Check, Purpose, Unread};
 use crate::terminal::Terminal;
 use crate::verdict::Verdicts;
 
@@ -19,25 +19,18 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
     let verdicts = match Check::read(&args.subject, Purpose::Check, None, &mut notes) {
         Ok(check) => check.judge(),
-        Err(unread) if unread.is_nothing && args.allow_empty => {
-            for failure in unread.failures {
-                notes.push_lines(failure.what);
-            }
-            Verdicts {
-                may_be_empty: true,
-                ..Verdicts::default()
-            }
+        Err(Unread::Nothing(what)) => {
+            notes.push_lines(what);
+            Verdicts::default()
         }
         // A program that reads the report must find the errors in it.
-        Err(unread) => Verdicts {
-            failures: unread.failures,
+        Err(Unread::Failed(failures)) => Verdicts {
+            failures,
             ..Verdicts::default()
         },
     };
-    if !args.quiet {
-        verdicts.add_notes(&mut notes);
-        terminal.notes(&notes);
-    }
+    verdicts.add_notes(&mut notes);
+    terminal.notes(&notes);
     for failure in &verdicts.failures {
         terminal.failure(&failure.to_string());
     }

@@ -12,12 +12,12 @@ use cluster::foreign;
 use crate::args::Format;
 use crate::exit::Exit;
 use crate::prose::line;
-use crate::terminal::{Terminal, WIDTH, print_json, print_markdown, print_raw, width};
+use crate::terminal::{Terminal, print_json, print_markdown, print_raw};
 use crate::verdict::{Judged, Verdicts};
 
 pub(crate) fn print(verdicts: &Verdicts, format: Format, terminal: &Terminal) -> Result<()> {
     let text = match format {
-        Format::Text => return terminal.print(&text::render(verdicts, width(), &terminal.name)),
+        Format::Text => return terminal.print(&text::render(verdicts, &terminal.name)),
         Format::Json => return print_json(&json::render(verdicts)),
         Format::Sarif => return print_json(&sarif::render(verdicts)),
         Format::Gitlab => return print_json(&gitlab::render(verdicts)),
@@ -45,7 +45,7 @@ fn markdown(verdicts: &Verdicts, name: &str) -> Result<()> {
     if let Some(cluster) = &verdicts.cluster {
         line!(text, "API server {}\n", cluster.server);
     }
-    text += &text::render(verdicts, WIDTH, name);
+    text += &text::render(verdicts, name);
     for failure in &verdicts.failures {
         line!(text, "error: {failure}");
     }

@@ -3,7 +3,7 @@
 use engine::{PatchOperation, VersionSource};
 
 use crate::args;
-use crate::report::{Conclusions as _, Finding, Remedy, Report};
+use crate::report::{self, Finding, Remedy, Report};
 
 /// The rules that can be fixed in more than one way. The user can prefer one.
 pub(super) const WITH_ALTERNATIVES: [&str; 2] =
@@ -78,7 +78,7 @@ pub(super) fn is_choice(finding: &Finding) -> bool {
 pub(super) fn needs_choice(report: &Report, remedy: &Remedy) -> bool {
     let version = report.version.as_ref();
     let is_stated = version.is_some_and(|version| version.source != VersionSource::Default);
-    let version = report.version().filter(|_| is_stated);
+    let version = report::version(report).filter(|_| is_stated);
     enables_import(remedy) && version.is_none_or(|version| !version.has_finished_import())
 }
 
@@ -114,38 +114,28 @@ fn is_preferred(remedy: &Remedy, args: &args::Fix) -> bool {
 
 /// The architecture on which a fix places the workloads.
 fn placement(remedy: &Remedy) -> Option<&str> {
-    remedy
-        .patch
-        .iter()
-        .filter(|operation| {
-            operation
-                .path
-                .ends_with("/nodeSelector/kubernetes.io~1arch")
-        })
-        .find_map(|operation| operation.value.as_ref()?.as_str())
+    let selects = |operation: &&PatchOperation| {
+        let path = &operation.path;
+        path.ends_with("/nodeSelector/kubernetes.io~1arch")
+    };
+    remedy.patch.iter().find(selects)?.value.as_ref()?.as_str()
 }
 
 pub(super) fn sets_annotation(remedy: &Remedy) -> bool {
-    remedy.patch.iter().any(|operation| {
-        operation
-            .path
-            .contains("/ssp.kubevirt.io~1dict.architectures")
-    })
+    let mut paths = remedy.patch.iter().map(|operation| &operation.path);
+    paths.any(|path| path.contains("/ssp.kubevirt.io~1dict.architectures"))
 }
 
 fn enables_import(remedy: &Remedy) -> bool {
-    remedy
+    let mut operations = remedy
         .patch
         .iter()
-        .filter(|operation| is_of_import(operation))
-        .any(|operation| {
-            let value = operation.value.as_ref();
-            value
-                .map(|value| value.get("state").unwrap_or(value))
-                .is_none_or(|state| {
-                    state.as_str() != Some("Disabled") && state.as_bool() != Some(false)
-                })
-        })
+        .filter(|operation| is_of_import(operation));
+    operations.any(|operation| {
+        let value = operation.value.as_ref();
+        let state = value.map(|value| value.get("state").unwrap_or(value));
+        state.is_none_or(|state| *state != "Disabled" && *state != false)
+    })
 }
 
 /// A corrected gate name does not count, because the gate keeps the state that the user set.

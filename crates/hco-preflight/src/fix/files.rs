@@ -8,17 +8,16 @@ use std::sync::Arc;
 use anstyle::Style;
 use anyhow::{Context, Result, anyhow, ensure};
 use cluster::foreign::{self};
-use manifest::{EditError, Edited, Object, edited};
+use manifest::{EditError, Object, edited};
 use serde_json::Value;
 use similar::TextDiff;
 use tempfile::NamedTempFile;
 
 use super::{Fixed, note_summaries};
 use crate::args;
-use crate::failure::Failure;
-use crate::failure::chain;
+use crate::failure::{Failure, Place, chain};
 use crate::input::Question;
-use crate::input::files::Source;
+use crate::input::files::{Found, Source};
 use crate::terminal::{CYAN, GREEN, RED, Terminal, print_raw};
 
 /// Writes the fixed files, or shows the changes. The changes of a file that cannot be written are reverted.
@@ -37,9 +36,13 @@ pub(super) fn write_or_show(
         let Some(source) = of_file.first().and_then(Fixed::source) else {
             continue;
         };
-        let Edited { text, objects, .. } = edit(source, of_file)?;
+        let value = |object: &Arc<Object>| {
+            let fixed = of_file.iter().find(|fixed| fixed.is(object));
+            fixed.map(|fixed| &fixed.value)
+        };
+        let text = edit(source, value)?;
         let is_changed = text != source.text;
-        if is_changed && !args.quiet {
+        if is_changed {
             note_summaries(of_file, terminal);
         }
         let done = if !args.write {
@@ -55,66 +58,33 @@ pub(super) fn write_or_show(
             Ok(())
         };
         if let Err(error) = done {
+            let (file, line) = (source.name(), None);
             let what = format!("not written: {}", chain(&error));
-            failures.push(Failure::in_file(&source.name(), None, what));
+            failures.push(Failure::new(Some(Place { file, line }), what));
             of_file.iter_mut().for_each(Fixed::reset);
-            continue;
-        }
-        for (before, after) in source.objects.iter().zip(objects) {
-            if let Some(fixed) = of_file.iter_mut().find(|fixed| fixed.is(before)) {
-                fixed.written = Some(after);
-            }
         }
     }
     Ok(())
 }
 
-/// The text of a file with the fixed objects in it. An object that the editor cannot change stays unchanged.
-fn edit(source: &Source, of_file: &mut [Fixed<'_>]) -> Result<Edited> {
-    fn with(source: &Source, fixed: &[Fixed<'_>]) -> Result<Edited, EditError> {
-        let objects = source
-            .objects
-            .iter()
-            .map(|object| {
-                let value = fixed
-                    .iter()
-                    .find(|fixed| fixed.is(object))
-                    .map_or(&object.value, |fixed| &fixed.value);
-                (&**object, value)
-            })
-            .collect::<Vec<_>>();
-        edited(&source.text, &objects)
-    }
-    if let Ok(edited) = with(source, of_file) {
-        return Ok(edited);
-    }
-    for count in 1..=of_file.len() {
-        // The following objects are still unchanged.
-        let error = of_file
-            .get(..count)
-            .and_then(|them| with(source, them).err());
-        if let (Some(error), Some(object)) = (error, of_file.get_mut(count - 1)) {
-            object.reset();
-            let what = format!("not changed: {error}; edit it manually");
-            object.manual.push(what);
-        }
-    }
-    Ok(with(source, of_file)?)
+/// The text of a file in which some objects have other values. `fix` only makes changes of an object that the editor
+/// supports, and a change of one object does not affect another one.
+fn edit<'v>(
+    source: &'v Source,
+    value: impl Fn(&Arc<Object>) -> Option<&'v Value>,
+) -> Result<String, EditError> {
+    let objects: Vec<_> = source
+        .objects
+        .iter()
+        .map(|object| (&**object, value(object).unwrap_or(&object.value)))
+        .collect();
+    edited(&source.text, &objects)
 }
 
 /// Why the text of an object's file cannot be changed to this value; `None` if it can.
 pub(super) fn edit_error(question: &Question, value: &Value) -> Option<EditError> {
-    let written = question.object.written()?;
-    let objects: Vec<(&Object, &Value)> = written
-        .source
-        .objects
-        .iter()
-        .map(|object| {
-            let is_own = Arc::ptr_eq(object, &written.object);
-            (&**object, if is_own { value } else { &object.value })
-        })
-        .collect();
-    edited(&written.source.text, &objects).err()
+    let Found { source, object, .. } = question.found.as_ref()?;
+    edit(source, |other| Arc::ptr_eq(other, object).then_some(value)).err()
 }
 
 /// A unified diff of two texts of a file, with colors.

@@ -7,11 +7,10 @@ use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 use serde_json::{Value, json};
 
 use super::Fixed;
-use crate::failure::Failure;
-use crate::failure::chain;
+use crate::failure::{Failure, chain};
 use crate::input::apply::json_patch_of;
 use crate::kubectl::Kubectl;
-use crate::report::Conclusions as _;
+use crate::report::unexplained;
 use crate::terminal::print_raw;
 
 /// Prints a line of JSON with the patch or the error of each object and file.
@@ -28,14 +27,16 @@ pub(super) fn print(
         }
         text.push_str(&(foreign::json(record.to_string()) + "\n"));
     };
-    for failure in failures {
-        add(json!({"file": failure.file, "line": failure.line, "error": failure.what}));
+    for Failure { place, what } in failures {
+        let place = place.as_ref();
+        let file = place.map(|place| &place.file);
+        add(json!({"file": file, "line": place.map(|place| place.line), "error": what}));
     }
     for object in fixed {
         let patch = patch(object)?;
-        let (identity, place) = (&object.question.identity, &object.question.place);
+        let (identity, place) = (&object.question.identity, object.question.place());
         // An empty patch would mean that the object needs no fix.
-        let error = object.report.unexplained().filter(|_| patch.0.is_empty());
+        let error = unexplained(&object.report).filter(|_| patch.0.is_empty());
         add(json!({
             "context": context,
             "file": place.as_ref().map(|place| &place.file),
@@ -75,10 +76,10 @@ pub(super) fn print_commands(
 /// version changes with each status that HCO writes.
 fn patch(fixed: &Fixed<'_>) -> Result<Patch> {
     let mut patch = json_patch_of(fixed.operations())?;
-    if fixed.question.place.is_some() || patch.0.is_empty() {
+    if fixed.question.found.is_some() || patch.0.is_empty() {
         return Ok(patch);
     }
-    let base = fixed.question.object.value();
+    let base = &fixed.question.sent;
     let mut paths = ["/metadata/uid", "/metadata/generation"]
         .map(str::to_owned)
         .to_vec();

@@ -7,23 +7,23 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use cluster::foreign::{self, Foreign, one_line};
 use cluster::{Cluster, ClusterError, Identity, Labels, Notes, Reader, World};
 use policy_host::{HostCalls, Objects};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::images;
-use super::nodes::{self, check_connection};
+use super::nodes;
 use super::policies::Policies;
-use super::question::{Question, Written};
-use super::surroundings::{Decisive, surroundings, with_namespace};
+use super::question::{Against, Question};
+use super::surroundings::{decisive, surroundings, with_namespace};
 use crate::args::Subject;
-use crate::failure::{Failure, Place, chain};
+use crate::failure::{Failure, chain};
 use crate::input::apply;
 use crate::input::files::{self, Found, Wanted};
 use crate::input::misplaced;
 use crate::input::module::Module;
 use crate::input::what_if::WhatIf;
 use crate::kubectl::Kubectl;
-use crate::report::{Conclusions as _, Report};
-use crate::verdict::{Against, Judged, Origin, Verdicts};
+use crate::report::{Report, is_evaluated};
+use crate::verdict::{Judged, Origin, Verdicts};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -60,32 +60,26 @@ impl<'s> Check<'s> {
         if files.found.is_empty() && !subject.filename.is_empty() {
             if files.failures.is_empty() {
                 let what = nothing(&subject.filename, &files.notes, purpose);
-                return Err(Unread::nothing(what));
+                return Err(Unread::nothing(subject, what));
             }
-            return Err(Unread {
-                failures: files.failures,
-                is_nothing: false,
-            });
+            return Err(Unread::Failed(files.failures));
         }
         notes.append(files.notes);
         let old = match &subject.old {
             Some(path) => Some((&**path, old(subject, purpose, path)?)),
             None => None,
         };
-        let (connection, reader) = (&subject.connection, Reader::Check);
-        let world = match &subject.from {
-            Some(path) => Some(World::of_files(path, None, reader, notes)?),
-            None if subject.cluster => {
-                Some(World::of_cluster(None, connection, None, reader, notes)?)
-            }
-            None => None,
-        };
+        let source = &subject.source;
+        let world = source
+            .is_live()
+            .then(|| source.world(None, None, Reader::Check, notes));
+        let world = world.transpose()?;
         let skipped = world.as_ref().and_then(World::skipped);
         files
             .failures
-            .extend(skipped.map(|reason| Failure::new(reason.to_owned())));
+            .extend(skipped.map(|reason| Failure::new(None, reason)));
         let questions = if subject.filename.is_empty() {
-            of_cluster(world.as_ref(), connection.namespace.as_deref())?
+            of_cluster(subject, world.as_ref())?
         } else {
             let sources = Sources {
                 subject,
@@ -94,15 +88,10 @@ impl<'s> Check<'s> {
             };
             sources.questions(files.found, &mut files.failures, notes)?
         };
-        let module = Module::load(subject.policy.as_deref(), subject.no_cache, notes)?;
-        let mut policies = Policies::read(
-            subject,
-            Some(&module),
-            world.as_ref(),
-            &questions,
-            &mut None,
-            notes,
-        )?;
+        let module = Module::load(subject.policy.as_deref(), subject.no_cache)?;
+        let settings = subject.settings.as_deref();
+        let mut policies =
+            Policies::read(settings, Some(&module), world.as_ref(), &questions, notes)?;
         if purpose == Purpose::Fix {
             // With repairs, the module would only report what it repairs, without a patch.
             for settings in policies.all().filter_map(Value::as_object_mut) {
@@ -119,7 +108,11 @@ impl<'s> Check<'s> {
             world,
             module,
             policies,
-            host: Arc::new(nodes),
+            host: Arc::new(Objects::default().with(
+                "v1",
+                "Node",
+                nodes.iter().map(|node| json!(node)),
+            )),
             surroundings: None,
         };
         if let Some(registries) = registries {
@@ -145,24 +138,23 @@ impl<'s> Check<'s> {
 
     /// Determines the objects that the VirtualMachines depend on.
     fn read_surroundings(&self, beside: &[Value], notes: &mut Notes) -> Result<Objects> {
-        let decisive = Decisive::of(&self.questions, self.world.as_ref())?;
+        let decisive = decisive(&self.questions, self.world.as_ref())?;
         let report = decisive
-            .question
             .as_ref()
             .map(|question| self.report(question, question.stored()))
             .transpose()
             .map_err(|failure| anyhow!("{failure}"))?
             .unwrap_or_default();
-        let named = self.subject.connection.namespace.as_deref();
+        let named = self.subject.source.connection.namespace.as_deref();
         let default = self.world.as_ref().map_or("default", World::namespace);
         let namespace = named.unwrap_or(default);
         let has_preferences = self
             .questions
             .iter()
-            .map(|question| question.object.value())
+            .map(|question| question.value())
             .any(|object| object.pointer("/spec/preference").is_some());
         Ok(surroundings(
-            &decisive,
+            decisive.as_deref(),
             &report,
             (beside, namespace),
             (self.world.as_ref(), has_preferences),
@@ -187,7 +179,7 @@ impl<'s> Check<'s> {
         for question in &self.questions {
             match self.report_of(question) {
                 Ok(mut report) => {
-                    if let Some(found) = question.object.written() {
+                    if let Some(found) = &question.found {
                         let dropped = misplaced::of(&found.object.value);
                         report.not_checked.extend(dropped);
                     }
@@ -206,7 +198,7 @@ impl<'s> Check<'s> {
     /// The module's report about the object as it is sent.
     fn report_of(&self, question: &Question) -> Result<Report> {
         let settings = &self.policies.of(question).value;
-        self.evaluate(question, question.sent(), question.old.as_ref(), settings)
+        self.evaluate(question, &question.sent, question.old(), settings)
     }
 
     /// The module's report about this version of a question's object, with existing problems: `fix` fixes them as well.
@@ -215,11 +207,11 @@ impl<'s> Check<'s> {
         if let Some(settings) = settings.as_object_mut() {
             settings.insert("updates".to_owned(), "strict".into());
         }
-        let old = question.old.as_ref();
+        let old = question.old();
         let report = self.evaluate(question, object, old, &settings);
         let report = match report {
             // The module does not evaluate an update that changes nothing.
-            Ok(report) if old.is_some() && !report.is_evaluated() => {
+            Ok(report) if old.is_some() && !is_evaluated(&report) => {
                 self.evaluate(question, object, None, &settings)
             }
             report => report,
@@ -252,7 +244,7 @@ impl<'s> Check<'s> {
         };
         let payload = question.payload(object, old, settings);
         let report = self.module.judge(&payload, host)?;
-        let connection = &self.subject.connection;
+        let connection = &self.subject.source.connection;
         Ok(Kubectl::new(connection, connection.context.as_deref()).complete(report))
     }
 }
@@ -283,26 +275,24 @@ fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
 }
 
 /// Why nothing is evaluated.
-pub(crate) struct Unread {
-    pub(crate) failures: Vec<Failure>,
-    /// Whether there are just no objects to evaluate, which is valid with `--allow-empty`.
-    pub(crate) is_nothing: bool,
+pub(crate) enum Unread {
+    /// There are no objects, which `--allow-empty` accepts.
+    Nothing(String),
+    Failed(Vec<Failure>),
 }
 
 impl From<anyhow::Error> for Unread {
     fn from(error: anyhow::Error) -> Self {
-        Self {
-            failures: vec![Failure::new(chain(&error))],
-            is_nothing: false,
-        }
+        Self::Failed(vec![Failure::new(None, chain(&error))])
     }
 }
 
 impl Unread {
-    fn nothing(what: String) -> Self {
-        Self {
-            failures: vec![Failure::new(what)],
-            is_nothing: true,
+    fn nothing(subject: &Subject, what: String) -> Self {
+        if subject.allow_empty {
+            Self::Nothing(what)
+        } else {
+            Self::Failed(vec![Failure::new(None, what)])
         }
     }
 }
@@ -324,11 +314,11 @@ fn kinds(purpose: Purpose) -> &'static str {
 
 /// Checks for mistakes that clap cannot detect.
 fn check_usage(subject: &Subject) -> Result<()> {
-    let is_live = subject.is_live();
+    let is_live = subject.source.is_live();
     let has_nodes = is_live || subject.nodes.is_some() || subject.arch.is_some();
     let has_files = !subject.filename.is_empty();
     ensure!(has_nodes, nodes::UNNAMED);
-    check_connection(&subject.connection, subject.cluster, subject.from.is_some())?;
+    subject.source.check_connection()?;
     ensure!(
         has_files || is_live,
         "specify the objects to check: -f FILE, -f DIRECTORY, or -f - (standard input); or only --cluster, for the HyperConverged objects in the cluster"
@@ -344,21 +334,23 @@ fn check_usage(subject: &Subject) -> Result<()> {
         ensure!(has_files, "--as-if requires a file: add -f FILE");
     }
     let Subject { old, nodes, .. } = subject;
-    let others = [old, nodes, &subject.settings, &subject.from];
+    let others = [old, nodes, &subject.settings, &subject.source.from];
     files::check_stdin(others.into_iter().flatten().chain(&subject.filename))
 }
 
 /// The live objects, evaluated as new objects, so that existing problems are reported too.
-fn of_cluster(world: Option<&World>, namespace: Option<&str>) -> Result<Vec<Question>, Unread> {
+fn of_cluster(subject: &Subject, world: Option<&World>) -> Result<Vec<Question>, Unread> {
+    let namespace = subject.source.connection.namespace.as_deref();
     let source = world.context("no cluster is specified to read HyperConverged objects from")?;
     let live = source.hyperconvergeds(namespace)?;
     if live.is_empty() {
         let place = namespace.map(|name| format!(" in the namespace `{}`", one_line(name)));
-        return Err(Unread::nothing(format!(
+        let what = format!(
             "nothing to check: {} has no HyperConverged{}; specify a manifest with -f",
             source.name(),
             place.unwrap_or_default()
-        )));
+        );
+        return Err(Unread::nothing(subject, what));
     }
     Ok(live.into_iter().map(Question::live).collect())
 }
@@ -381,21 +373,21 @@ impl Sources<'_> {
     ) -> Result<Vec<Question>> {
         let mut questions = Vec::new();
         for found in found {
-            let Place { file, line } = found.place();
+            let place = found.place();
             match self.question(found, notes) {
                 Ok(question) => questions.push(question),
                 // The requests for the other objects would also wait until the timeout.
                 Err(error) if error.downcast_ref().is_some_and(ClusterError::is_silence) => {
                     return Err(error);
                 }
-                Err(error) => failures.push(Failure::in_file(&file, Some(line), chain(&error))),
+                Err(error) => failures.push(Failure::new(Some(place), chain(&error))),
             }
         }
         Ok(questions)
     }
 
     fn question(&self, found: Found, notes: &mut Notes) -> Result<Question> {
-        let namespace = self.subject.connection.namespace.as_deref();
+        let namespace = self.subject.source.connection.namespace.as_deref();
         let (identity, place) = (&found.identity, found.place());
         if let (Some(wanted), Some(own)) = (namespace, &identity.namespace) {
             let what = format!("is in the namespace `{own}`, but -n is `{wanted}`: remove -n");
@@ -418,16 +410,12 @@ impl Sources<'_> {
             _ => None,
         };
         if let Some(missing) = missing {
-            let Place { file, line } = &place;
-            notes.push(&format!(
-                "{file}:{line}: checked as a new object: {missing}"
-            ));
+            notes.push(&format!("{place}: checked as a new object: {missing}"));
         }
         let object = &found.object.value;
+        let as_if = self.subject.as_if.unwrap_or_default();
         let sent = match (&old, self.world) {
-            (Some(live), Some(_)) => {
-                apply::sent(self.subject.as_if.unwrap_or_default(), live, object)
-            }
+            (Some(live), Some(_)) => apply::sent(as_if, live, object),
             (None, world) if identity.is_virtual_machine() => {
                 let submitted = apply::submitted(object);
                 let default = namespace.unwrap_or(world.map_or("default", World::namespace));
@@ -435,21 +423,17 @@ impl Sources<'_> {
             }
             _ => apply::submitted(object),
         };
-        let against = match (&old, &self.old) {
+        let against = match (old, &self.old) {
             (None, _) => Against::Nothing,
-            (Some(_), Some((path, _))) => Against::File(path.display().to_string()),
-            (Some(_), None) => Against::Live,
+            (Some(old), Some((path, _))) => Against::File(old, path.display().to_string()),
+            (Some(live), None) => Against::Live(live),
         };
-        let live = old.clone().filter(|_| self.old.is_none());
         Ok(Question {
-            place: Some(place),
             identity: found.identity.clone(),
+            found: Some(found),
+            sent,
             against,
-            object: Written::InFile(found),
-            sent: Some(sent),
-            old,
-            live,
-            as_if: self.subject.as_if.unwrap_or_default(),
+            as_if,
         })
     }
 

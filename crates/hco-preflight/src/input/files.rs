@@ -3,7 +3,7 @@
 mod kustomization;
 mod tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,13 +12,15 @@ use cluster::files::{STDIN, name, text_up_to};
 use cluster::foreign::{one_line, shell_word};
 use cluster::{Identity, Notes};
 use globset::GlobMatcher;
+use kube_objects::text::list;
 use manifest::{ManifestError, Object, decoded, documents};
 use serde_json::Value;
 
 use self::kustomization::Kustomizations;
-use self::tree::{Tree, pattern};
+use self::tree::pattern;
 use crate::failure::{Failure, Place};
 use crate::prose::count;
+use crate::report::NAMED;
 
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -40,7 +42,7 @@ pub(crate) struct Found {
 
 impl Found {
     pub(crate) fn place(&self) -> Place {
-        let (file, line) = (self.source.name(), self.object.line);
+        let (file, line) = (self.source.name(), Some(self.object.line));
         Place { file, line }
     }
 }
@@ -62,6 +64,9 @@ pub(crate) struct Files {
     /// The requested objects of other kinds.
     pub(crate) beside: Vec<Found>,
     wanted: Wanted,
+    walk: Walk,
+    seen: BTreeSet<PathBuf>,
+    kustomizations: Kustomizations,
     pub(crate) notes: Notes,
     /// The names of skipped files and documents in directories, by reason.
     skipped: BTreeMap<&'static str, Vec<String>>,
@@ -80,18 +85,16 @@ const MANIFEST_LIMIT: u64 = 16 << 20;
 pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     let mut files = Files {
         wanted,
+        walk,
         ..Files::default()
     };
-    let tree = Tree::of(paths, walk);
-    for (file, root) in tree.files {
-        files.file(&file, root, &tree.kustomizations);
+    for path in paths {
+        files.path(path);
     }
-    files.failures.extend(tree.failures);
-    files.notes.append(tree.notes);
-    for (what, names) in &files.skipped {
-        files
-            .notes
-            .push(&format!("skipped {what}: {}", names.join(", ")));
+    for (why, names) in &files.skipped {
+        let (number, names) = (count(names.len(), "file"), list(names, NAMED));
+        let note = format!("skipped {number} ({why}): {names}");
+        files.notes.push(&note);
     }
     // Only a VirtualMachine depends on other objects in the files.
     if !files
@@ -140,16 +143,19 @@ pub(crate) fn check_directories(paths: &[PathBuf], walk: &Walk) -> Result<()> {
 }
 
 impl Files {
-    fn file(&mut self, path: &Path, root: Option<PathBuf>, kustomizations: &Kustomizations) {
-        let file = name(path);
+    fn file(&mut self, path: &Path, root: Option<&Path>) {
+        let place = |line| Place {
+            file: name(path),
+            line,
+        };
         let text = match text_up_to(path, MANIFEST_LIMIT) {
             Ok(text) => text,
             Err(error) => {
                 let what = format!("cannot be read: {}", error.root_cause());
-                return self.failures.push(Failure::in_file(&file, None, what));
+                return self.fail(place(None), what);
             }
         };
-        if let Some(directory) = kustomizations.with_patch(path)
+        if let Some(directory) = self.kustomizations.with_patch(path)
             && names_ours(&text)
         {
             let name = shell_word(&one_line(directory));
@@ -163,28 +169,28 @@ impl Files {
             match document {
                 Ok(object) => objects.push(Arc::new(object)),
                 Err(error) if root.is_some() => {
-                    let name = format!("{}:{}", one_line(&file), error.line);
-                    self.skip("documents that are not objects", name);
+                    let place = place(Some(error.line)).to_string();
+                    self.skip("a document that is not an object", place);
                 }
-                Err(error) => self.unreadable(&file, &error, ""),
+                Err(error) => self.unreadable(place(Some(error.line)), &error, ""),
             }
         }
         match error {
-            Some(_) if is_template(&text) && chart_of(path, root.as_deref()).is_some() => {
+            Some(_) if is_template(&text) && chart_of(path, root).is_some() => {
                 let what =
-                    "templates of Helm charts; to check them, pipe `helm template CHART` to -f -";
-                self.skip(what, one_line(&file));
+                    "a template of a Helm chart; to check it, pipe `helm template CHART` to -f -";
+                self.skip(what, place(None).to_string());
             }
             Some(error) => {
                 let hint = "; if it is a Helm template, pipe `helm template CHART` to -f -";
                 let hint = if is_template(&text) { hint } else { "" };
-                self.unreadable(&file, &error, hint);
+                self.unreadable(place(Some(error.line)), &error, hint);
             }
             None => {}
         }
         let source = Arc::new(Source {
             path: path.to_owned(),
-            root,
+            root: root.map(Path::to_owned),
             // Files that are not text have no objects.
             text: decoded(&text).unwrap_or_default().to_owned(),
             objects,
@@ -198,13 +204,9 @@ impl Files {
         }
     }
 
-    fn unreadable(&mut self, file: &str, error: &ManifestError, hint: &str) {
-        let place = Place {
-            file: file.to_owned(),
-            line: error.line,
-        };
+    fn unreadable(&mut self, place: Place, error: &ManifestError, hint: &str) {
         let (what, column) = (one_line(&error.what), error.column);
-        self.fail(&place, &format!(
+        self.fail(place, format!(
             "cannot be read as YAML or JSON, so nothing from this line on was checked: {what} (column {column}){hint}"
         ));
     }
@@ -221,9 +223,10 @@ impl Files {
             // The wrong group may be a mistake, so a note names the object.
             "HyperConverged" => {
                 let group = &identity.api_version;
-                self.note(&place, &format!("skipped a HyperConverged of `{group}`"));
+                let what = format!("{place}: skipped a HyperConverged of `{group}`");
+                self.notes.push(&what);
             }
-            kind if contains_ours(value) => self.fail(&place, &format!(
+            kind if contains_ours(value) => self.fail(place, format!(
                 "not checked: the HyperConverged inside this {kind}; check it in a file of its own"
             )),
             "" => self.count("without a kind".to_owned()),
@@ -231,13 +234,8 @@ impl Files {
         }
     }
 
-    fn fail(&mut self, Place { file, line }: &Place, what: &str) {
-        let failure = Failure::in_file(file, Some(*line), what);
-        self.failures.push(failure);
-    }
-
-    fn note(&mut self, Place { file, line }: &Place, what: &str) {
-        self.notes.push(&format!("{file}:{line}: {what}"));
+    fn fail(&mut self, place: Place, what: String) {
+        self.failures.push(Failure::new(Some(place), what));
     }
 
     fn skip(&mut self, what: &'static str, name: String) {

@@ -1,15 +1,12 @@
 //! The module that `check` and `fix` run, so that the verdict is the cluster's: the embedded one, or another build of it.
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use cluster::Notes;
 use cluster::foreign::{self, one_line};
-use manifest::{LIMIT, read_up_to};
-use policy_host::{HostCalls, Options, Policy, cache_directory, private};
+use policy_host::{HostCalls, Options, Policy, cache_directory};
 use serde_json::Value;
 
 use crate::report::Report;
@@ -29,34 +26,25 @@ pub(crate) fn mistakes(module: Option<&Module>, settings: &Value) -> Result<Opti
 
 impl Module {
     /// Compiles the embedded module, or the build of the policy in a file.
-    pub(crate) fn load(file: Option<&Path>, no_cache: bool, notes: &mut Notes) -> Result<Self> {
-        let cache = cache_directory().filter(|_| !no_cache);
-        let uncached = cache.as_deref().and_then(|cache| private(cache).err());
+    pub(crate) fn load(file: Option<&Path>, no_cache: bool) -> Result<Self> {
         let options = Options {
             deadline: DEADLINE,
-            cache: cache.filter(|_| uncached.is_none()),
+            cache: cache_directory().filter(|_| !no_cache),
             ..Options::default()
         };
-        let policy = match file {
-            None => Policy::embedded_with(&options)?,
+        Ok(Self(match file {
+            None => Policy::from_bytes(Policy::embedded_module(), &options)?,
             Some(path) => {
                 let option = || format!("--policy {}", foreign::path(path));
-                let read = File::open(path).and_then(|file| read_up_to(LIMIT, file));
-                let bytes = read.with_context(|| {
+                let bytes = cluster::files::text(path).with_context(|| {
                     format!(
-                        "{} cannot be read; to download a module, run `kwctl pull --output-path policy.wasm ADDRESS`",
+                        "{}; to download a module, run `kwctl pull --output-path policy.wasm ADDRESS`",
                         option()
                     )
                 })?;
                 Policy::from_bytes(&bytes, &options).with_context(option)?
             }
-        };
-        if let Some(why) = uncached {
-            notes.push(&format!(
-                "the module is compiled on every run, because the cache cannot be used: {why}"
-            ));
-        }
-        Ok(Self(policy))
+        }))
     }
 
     pub(crate) fn judge(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {

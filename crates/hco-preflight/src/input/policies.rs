@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::Path;
 
 use anyhow::{Result, bail};
-use cluster::field::{items, text};
+use cluster::field::{items, name, text};
 use cluster::foreign::{Foreign, one_line};
 use cluster::{ARTIFACT, ClusterError, Notes, World, is_ours};
 use engine::Level;
@@ -13,7 +14,6 @@ use serde_json::{Value, json};
 
 use super::question::Question;
 use super::settings::{validated, without_effect};
-use crate::args::Subject;
 use crate::input::module::{Module, mistakes};
 
 /// Settings, and the cluster's policy that contains them.
@@ -56,28 +56,23 @@ impl fmt::Display for Policy {
 }
 
 /// The settings for the objects of each resource.
-#[derive(Clone)]
 pub(super) struct Policies(BTreeMap<&'static str, Settings>);
 
 impl Policies {
-    /// Reads the settings of the user, or of the cluster's policies, or reuses them from the last poll.
+    /// Reads the settings of the user, or of the cluster's policies.
     pub(super) fn read(
-        subject: &Subject,
+        file: Option<&Path>,
         module: Option<&Module>,
         world: Option<&World>,
         questions: &[Question],
-        known: &mut Option<Self>,
         notes: &mut Notes,
     ) -> Result<Self> {
-        if let Some(known) = known {
-            return Ok(known.clone());
-        }
         let resources: BTreeSet<&'static str> = questions
             .iter()
             .map(|question| question.identity.resource())
             .collect();
-        let own = validated(subject.settings.as_deref(), module, notes)?;
-        let mut deployed = match world.filter(|_| subject.settings.is_none()) {
+        let own = validated(file, module, notes)?;
+        let mut deployed = match world.filter(|_| file.is_none()) {
             Some(world) => deployed(world, &resources, module, notes)?,
             None => BTreeMap::new(),
         };
@@ -88,9 +83,7 @@ impl Policies {
             });
             (resource, settings)
         });
-        let policies = Self(settings.collect());
-        *known = Some(policies.clone());
-        Ok(policies)
+        Ok(Self(settings.collect()))
     }
 
     /// The settings for an object.
@@ -148,12 +141,12 @@ fn deployed(
     };
     let mut deployed = BTreeMap::new();
     for resource in resources {
-        let mut all: Vec<&Value> = policies
+        // A mutating policy repairs an object before the validating one evaluates it.
+        let first = policies
             .iter()
-            .filter(|policy| covers(policy, resource))
-            .collect();
-        all.sort_by_key(|policy| (mode(policy), is_mutating(policy)));
-        let Some((first, others)) = all.split_first() else {
+            .filter(|policy| policy.get("spec").is_some_and(is_ours) && covers(policy, resource))
+            .min_by_key(|policy| (mode(policy), is_mutating(policy)));
+        let Some(first) = first else {
             notes.push(&format!(
                 "using the default settings: no ClusterAdmissionPolicy with the module {ARTIFACT} was found for {resource}; use --settings to specify other settings"
             ));
@@ -176,26 +169,10 @@ fn deployed(
         if let Some(note) = without_effect(first) {
             notes.push(&format!("ClusterAdmissionPolicy {}: {note}", policy.name));
         }
-        // A mutating policy repairs an object before the validating one evaluates it.
-        let others: Vec<String> = others
-            .iter()
-            .filter(|other| !is_mutating(other))
-            .map(|other| one_line(name(other)))
-            .collect();
-        if !others.is_empty() {
-            notes.push(&format!(
-                "the settings of other policies for {resource} are not used: {}; use --settings for these",
-                others.join(", ")
-            ));
-        }
         let policy = Some(policy);
         deployed.insert(*resource, Settings { value, policy });
     }
     Ok(deployed)
-}
-
-fn name(policy: &Value) -> &str {
-    text(policy, "/metadata/name").unwrap_or_default()
 }
 
 fn mode(policy: &Value) -> Mode {
@@ -205,12 +182,12 @@ fn mode(policy: &Value) -> Mode {
     }
 }
 
-fn is_mutating(policy: &Value) -> bool {
+pub(super) fn is_mutating(policy: &Value) -> bool {
     policy.pointer("/spec/mutating") == Some(&Value::Bool(true))
 }
 
-/// Whether the API server sends objects of a resource to a policy with this project's module.
-fn covers(policy: &Value, resource: &str) -> bool {
+/// Whether the API server sends objects of a resource to a policy.
+pub(super) fn covers(policy: &Value, resource: &str) -> bool {
     let group = match resource {
         "hyperconvergeds" => "hco.kubevirt.io",
         _ => "kubevirt.io",
@@ -223,5 +200,5 @@ fn covers(policy: &Value, resource: &str) -> bool {
         names(rule, "/apiGroups", &["*", group])
             && names(rule, "/resources", &["*", "*/*", resource])
     };
-    policy.get("spec").is_some_and(is_ours) && items(policy, "/spec/rules").any(is_one)
+    items(policy, "/spec/rules").any(is_one)
 }

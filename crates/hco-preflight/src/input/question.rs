@@ -1,6 +1,9 @@
 //! An object that the module evaluates.
 
+use std::fmt;
+
 use cluster::Identity;
+use cluster::foreign::one_line;
 use engine::PatchOperation;
 use serde_json::{Value, json};
 
@@ -9,44 +12,36 @@ use crate::failure::{Failure, Place};
 use crate::input::apply::{self, json_patch_of};
 use crate::input::files::Found;
 use crate::report::Finding;
-use crate::verdict::Against;
 
 /// An object, its old version, and how it is sent to the cluster.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
-    /// `None` for an object in the cluster.
-    pub(crate) place: Option<Place>,
+    /// The object in its file; `None` for an object in the cluster.
+    pub(crate) found: Option<Found>,
     pub(crate) identity: Identity,
-    /// The object with which it is compared.
+    /// The object as the API server gets it.
+    pub(crate) sent: Value,
     pub(crate) against: Against,
-    /// The object, with its file if it is in one.
-    pub(crate) object: Written,
-    /// The object as the API server gets it, if that differs.
-    pub(crate) sent: Option<Value>,
-    pub(crate) old: Option<Value>,
-    /// The live object that a fix of the file changes.
-    pub(crate) live: Option<Value>,
     pub(crate) as_if: AsIf,
 }
 
+/// The object with which an object is compared.
 #[derive(Debug, Clone)]
-pub(crate) enum Written {
-    InFile(Found),
-    InCluster(Value),
+pub(crate) enum Against {
+    /// None: the object is evaluated as a new one.
+    Nothing,
+    /// The object of `--old`, and the file.
+    File(Value, String),
+    /// The live object, which a fix of the file changes.
+    Live(Value),
 }
 
-impl Written {
-    pub(crate) fn value(&self) -> &Value {
+impl fmt::Display for Against {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::InFile(written) => &written.object.value,
-            Self::InCluster(object) => object,
-        }
-    }
-
-    pub(crate) fn written(&self) -> Option<&Found> {
-        match self {
-            Self::InFile(written) => Some(written),
-            Self::InCluster(_) => None,
+            Self::Nothing => f.write_str("checked as a new object"),
+            Self::File(_, file) => write!(f, "checked as an update of {}", one_line(file)),
+            Self::Live(_) => f.write_str("checked as an update of the live object"),
         }
     }
 }
@@ -55,15 +50,30 @@ impl Question {
     /// A live object, as if it were new.
     pub(super) fn live(object: Value) -> Self {
         Self {
-            place: None,
+            found: None,
             identity: Identity::of(&object),
+            sent: object,
             against: Against::Nothing,
-            object: Written::InCluster(object),
-            sent: None,
-            old: None,
-            live: None,
             as_if: AsIf::default(),
         }
+    }
+
+    /// The object as it is in its file.
+    pub(crate) fn value(&self) -> &Value {
+        let found = self.found.as_ref();
+        found.map_or(&self.sent, |found| &found.object.value)
+    }
+
+    pub(crate) fn old(&self) -> Option<&Value> {
+        match &self.against {
+            Against::Nothing => None,
+            Against::File(old, _) | Against::Live(old) => Some(old),
+        }
+    }
+
+    /// `None` for an object in the cluster.
+    pub(crate) fn place(&self) -> Option<Place> {
+        self.found.as_ref().map(Found::place)
     }
 
     /// Its value and what is sent of it, after a patch of what is sent; `None` if the patch cannot be made in the file, because
@@ -76,7 +86,7 @@ impl Question {
         let patch = json_patch_of(operations).ok()?;
         let (mut value, mut sent) = (value.clone(), sent.clone());
         json_patch::patch(&mut sent, &patch).ok()?;
-        let Some(live) = &self.live else {
+        let Against::Live(live) = &self.against else {
             // The file keeps the fields that are not sent, such as the status.
             json_patch::patch(&mut value, &patch).ok()?;
             return Some([value, sent]);
@@ -89,26 +99,17 @@ impl Question {
 
     /// Whether `fix` makes the recommended fix of a finding.
     pub(crate) fn can_fix(&self, finding: &Finding) -> bool {
-        let object = [self.object.value(), self.sent()];
+        let object = [self.value(), &self.sent];
         let fix = finding.complete_fix();
         fix.is_some_and(|fix| self.after(object, &fix.patch).is_some())
     }
 
     pub(crate) fn failure(&self, what: String) -> Failure {
-        Failure {
-            file: self.place.as_ref().map(|place| place.file.clone()),
-            line: self.place.as_ref().map(|place| place.line),
-            what,
-        }
+        Failure::new(self.place(), what)
     }
 
     pub(super) fn objects(&self) -> impl Iterator<Item = &Value> {
-        std::iter::once(self.sent()).chain(&self.old)
-    }
-
-    /// The object as the API server gets it.
-    pub(crate) fn sent(&self) -> &Value {
-        self.sent.as_ref().unwrap_or(self.object.value())
+        std::iter::once(&self.sent).chain(self.old())
     }
 
     /// The payload of the engine and of the module for a version of the object: the admission request that the API server
@@ -138,9 +139,9 @@ impl Question {
 
     /// The object for the check of VirtualMachines. If it is not in the cluster, it has the status of the file.
     pub(super) fn stored(&self) -> &Value {
-        match (&self.old, &self.live) {
-            (None, None) => self.object.value(),
-            _ => self.sent(),
+        match &self.against {
+            Against::Nothing => self.value(),
+            Against::File(..) | Against::Live(_) => &self.sent,
         }
     }
 }

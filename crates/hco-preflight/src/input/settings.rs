@@ -4,11 +4,12 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use cluster::Notes;
-use cluster::field::{items, text};
+use cluster::field::text;
 use cluster::foreign::{self, one_line};
 use manifest::{Object, objects};
 use serde_json::{Value, json};
 
+use super::policies::{covers, is_mutating};
 use crate::input::module::{Module, mistakes};
 
 /// The settings of a file, in the format of kwctl or in a policy manifest, or the defaults, unless there are mistakes in
@@ -52,9 +53,8 @@ pub(crate) fn without_effect(policy: &Value) -> Option<&'static str> {
     const VALIDATING: &str = "the policy has `repair`, but not `mutating: true`: policy-server rejects the requests that the policy would repair";
     const MONITORING: &str = "the policy has `repair`, but also the mode `monitor`, in which Kubewarden discards the changes";
     let repairs = policy.pointer("/spec/settings/repair")?.as_object()?;
-    let is_mutating = policy.pointer("/spec/mutating") == Some(&Value::Bool(true));
     let is_monitoring = text(policy, "/spec/mode") == Some("monitor");
-    let why = if is_mutating {
+    let why = if is_mutating(policy) {
         is_monitoring.then_some(MONITORING)
     } else {
         Some(VALIDATING)
@@ -69,13 +69,8 @@ fn policy(documents: &[Object]) -> Result<Option<&Object>, String> {
         let kind = text(&document.value, "/kind");
         matches!(kind, Some("ClusterAdmissionPolicy" | "AdmissionPolicy"))
     };
-    let is_ours = |policy: &&Object| {
-        let is_mutating = policy.value.pointer("/spec/mutating") == Some(&Value::Bool(true));
-        !is_mutating
-            && items(&policy.value, "/spec/rules")
-                .flat_map(|rule| items(rule, "/resources"))
-                .any(|resource| resource == "hyperconvergeds")
-    };
+    let is_ours =
+        |policy: &&Object| !is_mutating(&policy.value) && covers(&policy.value, "hyperconvergeds");
     let all: Vec<&Object> = documents.iter().filter(is_policy).collect();
     let ours: Vec<&Object> = all.iter().copied().filter(is_ours).collect();
     match (all.as_slice(), ours.as_slice()) {

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::Path;
-use std::time::Instant;
+use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, anyhow, bail};
-use cluster::foreign::{self, Foreign, one_line};
-use cluster::object_name::{in_namespace, key, name};
-use cluster::{Cluster, Connection, Identity, Node, Notes, Reader, World, hyperconverged, labels};
+use anyhow::{Result, anyhow, bail, ensure};
+use cluster::field::{in_namespace, key, name};
+use cluster::foreign::{Foreign, one_line};
+use cluster::{Cluster, Identity, Node, Notes, Reader, World, hyperconverged, labels};
 use engine::{Comparison, Consequence, Level, Objects, VersionSource};
 use kube_objects::json::{Field, Json};
 use kube_objects::placement::Placement;
@@ -19,10 +18,10 @@ use operator_models::hco::node::is_workload;
 use operator_models::hco::version::{HcoVersion, VersionSupport};
 use serde_json::{Map, Value};
 
-use super::nodes::{check_connection, of_file};
+use super::nodes::of_file;
 use super::policies::Policies;
-use super::question::{Question, Written};
-use crate::args::{Plan, Subject};
+use super::question::{Against, Question};
+use crate::args::{Plan, Source};
 use crate::input::apply;
 use crate::input::files::{self, Found};
 use crate::input::hco_version::ShownVersion;
@@ -30,7 +29,6 @@ use crate::kubectl::Kubectl;
 use crate::report::{Changes, Finding, Forecast, Report};
 use crate::rows::no_forecast::{NoForecast, denied_by_hco, unknown_in_status};
 use crate::templates::{self, MODIFIED};
-use crate::verdict::Against;
 
 /// The states before and after the change.
 pub(crate) struct Situation {
@@ -72,24 +70,17 @@ pub(crate) struct Outlook {
     pub(crate) changes: Changes,
 }
 
-/// The part of an observation that the next one uses.
-#[derive(Default)]
-pub(crate) struct Kept {
-    pub(crate) cluster: Option<Cluster>,
-    policies: Option<Policies>,
-}
-
 /// Reads the data for a plan, and evaluates it.
 pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
-    let subject = &args.what_is.subject();
-    let named = [&subject.from, &subject.settings, &args.nodes];
+    let (source, settings) = (&args.source, args.settings.as_ref());
+    let named = [&source.from, &args.settings, &args.nodes];
     files::check_stdin(named.into_iter().flatten().chain(&args.filename))?;
-    check_source(subject)?;
+    check_source(source)?;
     let found = found(args, notes)?;
     let own = found
         .as_ref()
         .and_then(|found| found.identity.namespace.as_ref());
-    let wanted = subject.connection.namespace.as_ref();
+    let wanted = source.connection.namespace.as_ref();
     if let (Some(wanted), Some(own)) = (wanted, own)
         && wanted != own
     {
@@ -98,8 +89,7 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
         )));
     }
     let object = found.as_ref().map(|found| &found.object.value);
-    let mut kept = Kept::default();
-    let world = read(Reader::Plan, subject, None, object, &mut kept, notes)?;
+    let world = read(Reader::Plan, source, object, None, notes)?;
     let question = match found {
         Some(found) => {
             let live = world.object(&found.identity, wanted.map(String::as_str))?;
@@ -112,30 +102,30 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
             }
             changed(args, found, live.as_ref().map(hyperconverged), notes)
         }
-        None => unchanged(only(Reader::Plan, subject, &world, notes)?),
+        None => unchanged(only(source, &world, notes)?),
     };
     let nodes = match (&args.nodes, &args.what_if) {
-        (Some(path), _) => Some(nodes_of(path, &question)?),
+        (Some(path), _) => Some(of_file(path, &labels(Reader::Plan, question.objects()))?),
         (None, Some(what_if)) => Some(what_if.apply(world.nodes.iter().cloned().collect())?),
         (None, None) => None,
     };
     let asked = (nodes, args.hco_version.as_deref());
-    Situation::of(subject, world, &question, asked, &mut kept, notes)
+    Situation::of((source, settings), world, &question, asked, notes)
 }
 
-/// Reads the data for `check` of a cluster until this time, and finds outstanding changes.
+/// Reads the data for `check` of a cluster, and finds outstanding changes.
 pub(crate) fn observe(
-    subject: &Subject,
-    until: Option<Instant>,
-    kept: &mut Kept,
+    source: &Source,
+    settings: Option<&PathBuf>,
+    cluster: Option<Cluster>,
     notes: &mut Notes,
 ) -> Result<Situation> {
-    let named = [&subject.from, &subject.settings];
-    files::check_stdin(named.into_iter().flatten())?;
-    check_source(subject)?;
-    let world = read(Reader::Cluster, subject, until, None, kept, notes)?;
-    let question = unchanged(only(Reader::Cluster, subject, &world, notes)?);
-    Situation::of(subject, world, &question, (None, None), kept, notes)
+    files::check_stdin(source.from.iter().chain(settings))?;
+    check_source(source)?;
+    let world = read(Reader::Cluster, source, None, cluster, notes)?;
+    let question = unchanged(only(source, &world, notes)?);
+    let asked = (None, None);
+    Situation::of((source, settings), world, &question, asked, notes)
 }
 
 /// There is nothing to check, for this reason.
@@ -151,48 +141,33 @@ impl fmt::Display for NoHyperConverged {
 impl std::error::Error for NoHyperConverged {}
 
 /// Rejects a command line without a source of the current state, before anything is read.
-fn check_source(subject: &Subject) -> Result<()> {
-    let (cluster, from) = (subject.cluster, &subject.from);
-    if !cluster && from.is_none() {
-        bail!(
-            "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
-        );
-    }
-    check_connection(&subject.connection, cluster, from.is_some())
+fn check_source(source: &Source) -> Result<()> {
+    ensure!(
+        source.is_live(),
+        "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
+    );
+    source.check_connection()
 }
 
-/// The current state. It includes the labels of nodes that matter to this object. All requests to a cluster must have ended
-/// at the time `until`.
+/// The current state. It includes the labels of nodes that matter to this object.
 fn read(
     reader: Reader,
-    subject: &Subject,
-    until: Option<Instant>,
+    source: &Source,
     object: Option<&Value>,
-    kept: &mut Kept,
+    cluster: Option<Cluster>,
     notes: &mut Notes,
 ) -> Result<World> {
-    let connection = Connection {
-        until,
-        ..subject.connection.clone()
-    };
-    let cluster = kept.cluster.take();
-    let world = match &subject.from {
-        Some(path) => World::of_files(path, object, reader, notes)?,
-        None => World::of_cluster(cluster, &connection, object, reader, notes)?,
-    };
-    if world.nodes.iter().next().is_none() {
-        bail!(
-            "{}: there are no nodes; add the output of `kubectl get nodes -o yaml`",
-            unknown(reader)
-        );
-    }
+    let world = source.world(cluster, object, reader, notes)?;
+    ensure!(
+        world.nodes.iter().next().is_some(),
+        "there are no nodes; add the output of `kubectl get nodes -o yaml`"
+    );
     Ok(world)
 }
 
 /// The only HyperConverged. HCO reconciles only one.
-fn only(reader: Reader, subject: &Subject, world: &World, notes: &mut Notes) -> Result<Value> {
-    let unknown = unknown(reader);
-    let own = subject.connection.namespace.as_deref();
+fn only(source: &Source, world: &World, notes: &mut Notes) -> Result<Value> {
+    let own = source.connection.namespace.as_deref();
     let wanted: Vec<&Value> = world
         .hyperconvergeds
         .iter()
@@ -211,47 +186,34 @@ fn only(reader: Reader, subject: &Subject, world: &World, notes: &mut Notes) -> 
             }
             Ok(one)
         }
-        [] if reader == Reader::Plan => {
-            bail!("{unknown}: there is no HyperConverged; specify a manifest with -f")
-        }
         [] => {
             let within = own.map_or_else(String::new, |namespace| {
                 format!(" in the namespace `{}`", one_line(namespace))
             });
-            let what = format!(
-                "nothing to check: there is no HyperConverged{within}; specify a manifest with -f"
-            );
+            let what = format!("there is no HyperConverged{within}; specify a manifest with -f");
             Err(NoHyperConverged(what).into())
         }
         _ => bail!(
-            "{unknown}: there are {} HyperConvergeds, and HCO reconciles one; specify its namespace with -n",
+            "there are {} HyperConvergeds, and HCO reconciles one; specify its namespace with -n",
             wanted.len()
         ),
-    }
-}
-
-fn unknown(reader: Reader) -> &'static str {
-    match reader {
-        Reader::Cluster => "the cluster cannot be checked",
-        _ => "no plan can be made",
     }
 }
 
 impl Situation {
     /// Compares the states with the requested nodes and version of HCO, if there are any.
     fn of(
-        subject: &Subject,
+        (source, settings): (&Source, Option<&PathBuf>),
         world: World,
         question: &Question,
         (nodes, version): (Option<Vec<Node>>, Option<&str>),
-        kept: &mut Kept,
         notes: &mut Notes,
     ) -> Result<Self> {
         let questions = std::slice::from_ref(question);
-        let known = &mut kept.policies;
-        let mut policies = Policies::read(subject, None, Some(&world), questions, known, notes)?;
-        let given: Vec<&Value> = question.old.iter().chain([question.sent()]).collect();
-        if question.place.is_none() {
+        let settings = settings.map(PathBuf::as_path);
+        let mut policies = Policies::read(settings, None, Some(&world), questions, notes)?;
+        let given: Vec<&Value> = question.old().into_iter().chain([&question.sent]).collect();
+        if question.found.is_none() {
             // No VM starts, whatever the policy does with a new object.
             policies.set_default_level("no-workload-nodes", Level::Deny);
         }
@@ -261,10 +223,10 @@ impl Situation {
         {
             policies.set_default("commonTemplates", &common);
         }
-        let kubectl = Kubectl::new(&subject.connection, subject.connection.context.as_deref());
+        let kubectl = Kubectl::new(&source.connection, source.connection.context.as_deref());
         let report = |question: &Question, nodes: &str, comparison: Option<&Comparison<'_>>| {
             let settings = &policies.of(question).value;
-            let payload = question.payload(question.sent(), question.old.as_ref(), settings);
+            let payload = question.payload(&question.sent, question.old(), settings);
             kubectl.complete(engine::report_change(&payload, nodes, comparison))
         };
         let objects = world.boot_sources().to_string();
@@ -277,9 +239,9 @@ impl Situation {
         let nodes_after = nodes.unwrap_or_else(|| world.nodes.iter().cloned().collect());
         let list_before = list(world.nodes.iter())?;
         let has_other_nodes = !nodes_after.iter().eq(world.nodes.iter());
-        let is_asked = question.place.is_some() || has_other_nodes || version.is_some();
+        let is_asked = question.found.is_some() || has_other_nodes || version.is_some();
         let (mut before, mut pending) = (None, None);
-        if let Some(old) = &question.old {
+        if let Some(old) = question.old() {
             let report_before = report(&Question::live(old.clone()), &list_before, None);
             before = Some(Hco::new(old, report_before));
             if is_asked && world.crons.is_read() {
@@ -301,15 +263,15 @@ impl Situation {
             world,
             nodes_after,
             before,
-            after: Hco::new(question.sent(), report_after),
+            after: Hco::new(&question.sent, report_after),
             forecast_before,
             outlook,
             pending,
             is_asked,
-            is_sent: question.place.is_some(),
+            is_sent: question.found.is_some(),
             version: version.map(str::to_owned),
             name: question.identity.namespaced_name(),
-            options: subject.options(&kubectl),
+            options: source.options(settings, &kubectl),
             kubectl,
         };
         let unknown = situation
@@ -508,8 +470,7 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<Option<Found>> {
 /// An object that stays unchanged.
 fn unchanged(live: Value) -> Question {
     Question {
-        against: Against::Live,
-        old: Some(live.clone()),
+        against: Against::Live(live.clone()),
         ..Question::live(live)
     }
 }
@@ -519,40 +480,28 @@ fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) ->
     let place = found.place();
     if live.is_none() {
         let elsewhere = args
-            .what_is
+            .source
             .connection
             .namespace
             .as_ref()
             .map(|_| "; because of -n, other namespaces were not looked at")
             .unwrap_or_default();
         notes.push(&format!(
-            "{}:{}: planned as a new object: there is no HyperConverged with its name{}",
-            place.file, place.line, elsewhere
+            "{place}: planned as a new object: there is no HyperConverged with its name{elsewhere}"
         ));
     }
-    let how = args.as_if.unwrap_or_default();
+    let (object, as_if) = (&found.object.value, args.as_if.unwrap_or_default());
+    let (sent, against) = match live {
+        Some(live) => (apply::sent(as_if, &live, object), Against::Live(live)),
+        None => (object.clone(), Against::Nothing),
+    };
     Question {
-        place: Some(place),
-        against: live.as_ref().map_or(Against::Nothing, |_| Against::Live),
-        sent: live
-            .as_ref()
-            .map(|live| apply::sent(how, live, &found.object.value)),
         identity: found.identity.clone(),
-        object: Written::InFile(found),
-        old: live,
-        live: None,
-        as_if: how,
+        found: Some(found),
+        sent,
+        against,
+        as_if,
     }
-}
-
-fn nodes_of(path: &Path, question: &Question) -> Result<Vec<Node>> {
-    let labels = labels(Reader::Plan, question.objects());
-    let nodes = Node::from_list(&of_file(path, &labels)?)
-        .with_context(|| format!("--nodes {}", foreign::path(path)))?;
-    if nodes.iter().all(|node| node.name.is_empty()) {
-        bail!("--nodes {}: there are no nodes", foreign::path(path));
-    }
-    Ok(nodes)
 }
 
 /// The nodes as a list in JSON.

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
-use cluster::field::text;
-use cluster::object_name::{key, name};
+use cluster::field::{key, name, text};
 use cluster::{DataSource, KubeVirt, Metadata, Notes, Preference, Reference, World};
 use engine::Import;
 use operator_models::hco::golden_image::SHIPPED as SHIPPED_TEMPLATES;
@@ -19,39 +18,29 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::question::Question;
-use crate::report::{self, Conclusions as _, Report};
+use crate::report::{self, Report};
 use crate::templates::of_spec;
 
 const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
 const PREFERENCE_VERSION: &str = "instancetype.kubevirt.io/v1beta1";
 
-/// The HyperConverged that determines the workload nodes.
-pub(super) struct Decisive {
-    /// `None` if there are several objects.
-    pub(super) question: Option<Arc<Question>>,
-    /// Whether it comes from the files.
-    is_new: bool,
-}
-
-impl Decisive {
-    pub(super) fn of(questions: &[Arc<Question>], world: Option<&World>) -> Result<Self> {
-        let new: Vec<_> = questions
-            .iter()
-            .filter(|question| question.identity.is_hyperconverged())
-            .collect();
-        let only = |object| Some(Arc::new(Question::live(object)));
-        let question = match (new.as_slice(), world) {
-            ([question], _) => Some(Arc::clone(question)),
-            ([], None) => only(empty()),
-            ([], Some(world)) => match world.hyperconvergeds(None)?.as_slice() {
-                [stored] => only(stored.clone()),
-                _ => None,
-            },
-            _ => None,
-        };
-        let is_new = !new.is_empty() && question.is_some();
-        Ok(Self { question, is_new })
-    }
+/// The HyperConverged that determines the workload nodes; `None` if there are several objects.
+pub(super) fn decisive(
+    questions: &[Arc<Question>],
+    world: Option<&World>,
+) -> Result<Option<Arc<Question>>> {
+    let new: Vec<_> = questions
+        .iter()
+        .filter(|question| question.identity.is_hyperconverged())
+        .collect();
+    let stored = match (new.as_slice(), world) {
+        ([question], _) => return Ok(Some(Arc::clone(question))),
+        ([], None) => vec![empty()],
+        ([], Some(world)) => world.hyperconvergeds(None)?,
+        _ => Vec::new(),
+    };
+    let only = <[Value; 1]>::try_from(stored).ok();
+    Ok(only.map(|[object]| Arc::new(Question::live(object))))
 }
 
 /// A HyperConverged without settings, for when only the nodes are known.
@@ -68,7 +57,7 @@ fn empty() -> Value {
 /// workload architectures come from the module's report about the HyperConverged. `beside` has the other objects of the
 /// files, which take precedence over the cluster's. If they have no namespace, they get this one.
 pub(super) fn surroundings(
-    decisive: &Decisive,
+    decisive: Option<&Question>,
     report: &Report,
     (beside, namespace): (&[Value], &str),
     (world, has_preferences): (Option<&World>, bool),
@@ -92,33 +81,23 @@ pub(super) fn surroundings(
         [only] => KubeVirt::deserialize(only).ok(),
         _ => None,
     };
-    let is_stored = decisive.question.is_some() && !decisive.is_new;
+    let object = decisive.map(Question::value);
+    let is_new = decisive.is_some_and(|question| question.found.is_some());
     let kubevirt = match only {
         // Nothing in the files changes it.
-        Some(real) if is_stored && real.default_architecture.is_some() => json!(real),
+        Some(real) if object.is_some() && !is_new && real.default_architecture.is_some() => {
+            json!(real)
+        }
         only => kubevirt(only, report),
     };
 
-    let mut sources: BTreeMap<String, Value> = BTreeMap::new();
     let known = world.and_then(|world| world.all(&world.sources, notes));
     // The operators created the stored objects from a stored HyperConverged, so they need no forecast.
-    let is_forecast = decisive.is_new || known.is_none() && world.is_some();
-    let forecast = report
-        .forecast
-        .as_ref()
-        .filter(|_| is_forecast)
-        .into_iter()
-        .flat_map(|forecast| &forecast.data_sources);
-    sources.extend(
-        known
-            .into_iter()
-            .flatten()
-            .map(|source| (key(&source), source)),
-    );
-    let object = decisive
-        .question
-        .as_ref()
-        .map(|question| question.object.value());
+    let is_forecast = is_new || known.is_none() && world.is_some();
+    let forecasts = report.forecast.iter().filter(|_| is_forecast);
+    let forecast = forecasts.flat_map(|forecast| &forecast.data_sources);
+    let named = |source: Value| (key(&source), source);
+    let mut sources: BTreeMap<String, Value> = known.into_iter().flatten().map(named).collect();
     let labels = object.map(|object| preferences(object, report));
     for source in forecast {
         let key = source.key().to_string();
@@ -130,13 +109,13 @@ pub(super) fn surroundings(
         let labels = own.or(stored).unwrap_or_default();
         sources.insert(key, of_forecast(source, labels));
     }
-    sources.extend(in_files("DataSource").map(|source| (key(&source), source)));
+    sources.extend(in_files("DataSource").map(named));
 
     let mut objects = Objects::default()
         .with(
             "hco.kubevirt.io/v1beta1",
             "HyperConverged",
-            [hyperconverged(decisive, report)],
+            [hyperconverged(object, report)],
         )
         .with("kubevirt.io/v1", "KubeVirt", [kubevirt])
         .with(
@@ -156,7 +135,7 @@ pub(super) fn surroundings(
         match stored {
             Some(stored) => preferences.extend(stored),
             None if kind == CLUSTER_PREFERENCE => {
-                let kubevirt = report.kubevirt(String::new());
+                let kubevirt = report::kubevirt(report, String::new());
                 let all = SHIPPED
                     .iter()
                     .filter_map(|(name, _)| shipped(name, &kubevirt));
@@ -192,11 +171,7 @@ fn shipped(name: &str, kubevirt: &installation::KubeVirt) -> Option<Value> {
 }
 
 /// The HyperConverged with the status that HCO will write.
-fn hyperconverged(decisive: &Decisive, report: &Report) -> Value {
-    let object = decisive
-        .question
-        .as_ref()
-        .map(|question| question.object.value());
+fn hyperconverged(object: Option<&Value>, report: &Report) -> Value {
     // v1 has the infrastructure placement at another path.
     let infra = object.and_then(|object| {
         let v1beta1 = object.pointer("/spec/infra/nodePlacement");
@@ -215,7 +190,7 @@ fn hyperconverged(decisive: &Decisive, report: &Report) -> Value {
 /// The existing KubeVirt, with the default architecture and the feature gate that HCO will set.
 fn kubevirt(known: Option<KubeVirt>, report: &Report) -> Value {
     let mut kubevirt = known.unwrap_or_else(|| {
-        let version = report.version().and_then(HcoVersion::kubevirt);
+        let version = report::version(report).and_then(HcoVersion::kubevirt);
         KubeVirt {
             version: version.map(|(major, minor, patch)| format!("v{major}.{minor}.{patch}")),
             ..KubeVirt::default()

@@ -19,7 +19,7 @@ pub(crate) struct WhatIf(Vec<Part>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
-    is_control_plane: bool,
+    role: &'static str,
     architecture: String,
     number: usize,
     leave: bool,
@@ -31,15 +31,15 @@ impl FromStr for WhatIf {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut parts: Vec<Part> = Vec::new();
         for part in text.split(',') {
-            let (is_control_plane, part) = match part.trim().split_once(':') {
-                Some((CONTROL_PLANE, part)) => (true, part),
+            let (role, part) = match part.trim().split_once(':') {
+                Some((CONTROL_PLANE, part)) => (CONTROL_PLANE, part),
                 Some((role, _)) => {
                     return Err(format!(
                         "`{}` is not a role; use control-plane:arm64=3, or arm64=2 for workers",
                         one_line(role)
                     ));
                 }
-                None => (false, part.trim()),
+                None => ("worker", part.trim()),
             };
             let leave = part.contains("=-");
             let counts: Counts = part
@@ -47,15 +47,13 @@ impl FromStr for WhatIf {
                 .parse()
                 .map_err(|error: String| one_line(&error))?;
             for (architecture, number) in counts.0 {
-                let who = (is_control_plane, &architecture);
-                if parts
-                    .iter()
-                    .any(|part| (part.is_control_plane, &part.architecture) == who)
-                {
+                let is_same =
+                    |part: &Part| (part.role, &part.architecture) == (role, &architecture);
+                if parts.iter().any(is_same) {
                     return Err(format!("{architecture} is listed twice"));
                 }
                 parts.push(Part {
-                    is_control_plane,
+                    role,
                     architecture,
                     number,
                     leave,
@@ -84,23 +82,9 @@ impl WhatIf {
                 .collect();
             names.sort_unstable();
             let Some(stay) = names.len().checked_sub(part.number) else {
-                let (role, hint) = if part.is_control_plane {
-                    ("control-plane node", "")
-                } else if names.is_empty() {
-                    (
-                        "worker node",
-                        "; use control-plane: for control-plane nodes",
-                    )
-                } else {
-                    ("worker node", "")
-                };
-                bail!(
-                    "--what-if: {} of {} cannot leave: there {} {}{hint}",
-                    count(part.number, role),
-                    part.architecture,
-                    if names.len() == 1 { "is" } else { "are" },
-                    names.len()
-                );
+                let wanted = count(part.number, &format!("{} node", part.role));
+                let (name, number) = (&part.architecture, names.len());
+                bail!("--what-if: {wanted} of {name} cannot leave: the cluster has {number}");
             };
             left.extend(names.into_iter().skip(stay).map(|(_, name)| name.clone()));
         }
@@ -113,15 +97,11 @@ impl WhatIf {
 impl Part {
     fn made_up(&self) -> Vec<Node> {
         let counts = Counts([(self.architecture.clone(), self.number)].into());
-        if self.is_control_plane {
-            Node::made_up(&counts, "joined-control-plane-", CONTROL_PLANE)
-        } else {
-            Node::made_up(&counts, "joined-", "worker")
-        }
+        counts.nodes(&format!("joined-{}-", self.role), self.role)
     }
 
     fn matches(&self, node: &Node) -> bool {
         node.architecture == self.architecture
-            && node.matches(is_control_plane) == self.is_control_plane
+            && node.matches(is_control_plane) == (self.role == CONTROL_PLANE)
     }
 }

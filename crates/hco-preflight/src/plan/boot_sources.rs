@@ -13,7 +13,7 @@ use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
 use crate::input::{Hco, Situation};
-use crate::report::{Changes, Conclusions as _, Cron, CronChanges, DataSource, Forecast, Retarget};
+use crate::report::{self, Changes, Cron, CronChanges, DataSource, Forecast, Retarget};
 use crate::templates;
 
 /// The boot sources before and after the change.
@@ -78,9 +78,10 @@ pub(super) struct CronBefore {
 }
 
 impl<'c> BootSources<'c> {
-    /// The boot sources after the requested change.
-    pub(super) fn after(situation: &'c Situation) -> Self {
+    /// The boot sources after the requested change, which does nothing if HCO does not store the object.
+    pub(super) fn after(situation: &'c Situation, is_stored: bool) -> Self {
         let (forecast, changes) = (situation.forecast_after(), situation.changes());
+        let changes = changes.filter(|_| is_stored);
         Self::new(
             situation,
             &situation.after,
@@ -281,12 +282,8 @@ impl<'c> BootSources<'c> {
 
     /// The deleted DataImportCron whose DataSource and disk a new one takes over.
     pub(super) fn replaced(&self, source: &BootSource<'_>) -> Option<(&Key, &CronBefore)> {
-        let Changes {
-            empty_meanwhile,
-            lost_image,
-            ..
-        } = &self.changes;
-        let has_no_disk = empty_meanwhile.contains(&source.key) || lost_image.contains(&source.key);
+        let (key, changes) = (&source.key, &self.changes);
+        let has_no_disk = changes.empty_meanwhile.contains(key) || changes.lost_image.contains(key);
         self.predecessor(source).filter(|_| !has_no_disk)
     }
 
@@ -302,14 +299,11 @@ impl<'c> BootSources<'c> {
 
     /// Whether a DataImportCron that is deleted or recreated no longer manages a DataSource.
     pub(super) fn is_left(&self, source: &BootSource<'_>) -> bool {
-        let CronChanges {
-            deleted, recreated, ..
-        } = &self.cron_changes;
-        let own = source.cron.map(Cron::key);
+        let (own, changes) = (source.cron.map(Cron::key), &self.cron_changes);
         self.crons_before
             .iter()
             .filter(|(key, cron)| cron.source == source.key && own.as_ref() != Some(key))
-            .any(|(key, _)| deleted.contains(key) || recreated.contains_key(key))
+            .any(|(key, _)| changes.deleted.contains(key) || changes.recreated.contains_key(key))
     }
 
     /// Whether a new DataImportCron finds the disk that a deleted one has imported.
@@ -459,7 +453,7 @@ impl<'c> BootSources<'c> {
     }
 }
 
-impl<'c> BootSource<'c> {
+impl BootSource<'_> {
     /// The DataSource that it points to.
     fn target(&self) -> Option<Key> {
         let (expected, _) = self.expected?;
@@ -475,11 +469,6 @@ impl<'c> BootSource<'c> {
     pub(super) fn runs(&self) -> bool {
         let runs = |cron: &Cron| cron.rejected.is_none() && cron.never_runs.is_none();
         self.cron.is_some_and(runs)
-    }
-
-    /// Its DataImportCron, if it is rejected.
-    pub(super) fn rejected(&self) -> Option<&'c Cron> {
-        self.cron.filter(|cron| cron.rejected.is_some())
     }
 
     /// Whether its DataImportCron is created, or deleted and created again.
@@ -550,7 +539,7 @@ fn crons_before(situation: &Situation) -> BTreeMap<Key, CronBefore> {
     }
     let specs = specs(&situation.current().object);
     // HCO's webhook sets the retention policy `None` from 1.18. CDI's own default is `All`.
-    let version = situation.current().report.version();
+    let version = report::version(&situation.current().report);
     let sets_policy = version.is_none_or(HcoVersion::sets_defaults);
     situation
         .forecast_before

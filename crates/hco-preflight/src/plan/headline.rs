@@ -88,23 +88,17 @@ impl Plan<'_> {
 
     /// The losses of boot sources and VMs.
     fn lost(&self) -> Vec<String> {
-        let changes = &self.sources.changes;
         let pending: BTreeSet<_> = self
             .rows
             .iter()
             .filter(|row| row.is_pending)
             .map(Row::key)
             .collect();
-        let is_new = |source: &Key| {
-            let Key { namespace, name } = source;
+        let imports = self.sources.imported().filter(|source| {
+            let Key { namespace, name } = &source.key;
             !pending.contains(&("DataSource", &**namespace, &**name))
-        };
-        let new = |sources: &[Key]| sources.iter().filter(|source| is_new(source)).count();
-        let imports = self
-            .sources
-            .imported()
-            .filter(|source| is_new(&source.key))
-            .count();
+        });
+        let number = |effect| self.of_effects(&[effect]).len();
         let orphaned = self.of_effects(&[Effect::Orphaned]);
         let affected = self.of_effects(&[
             Effect::NoNode,
@@ -114,18 +108,14 @@ impl Plan<'_> {
             Effect::ArchitectureChanges,
         ]);
         let mut parts: Vec<String> = [
-            (imports, "import", ""),
+            (imports.count(), "import", ""),
             (
-                new(&changes.empty_meanwhile),
+                number(Effect::EmptyMeanwhile),
                 "boot source",
                 " empty until done",
             ),
-            (new(&changes.lost_image), "boot source", " lost"),
-            (
-                self.of_effects(&[Effect::NotUpdated]).len(),
-                "boot source",
-                " never updated",
-            ),
+            (number(Effect::Lost), "boot source", " lost"),
+            (number(Effect::NotUpdated), "boot source", " never updated"),
             (orphaned.len(), "running VM", " orphaned"),
             ((&affected - &orphaned).len(), "VM", " affected"),
         ]

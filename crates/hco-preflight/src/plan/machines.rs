@@ -1,7 +1,6 @@
 //! The VMs that a change affects. KubeVirt does not create an existing disk again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use cluster::foreign::Foreign;
 use cluster::{Machine, Node, World};
@@ -14,18 +13,16 @@ use operator_models::ssp::data_sources::Key;
 use serde_json::Value;
 
 use crate::input::{Hco, Situation, has_virt_handler};
-use crate::report::{Changes, Conclusions as _, DataSource, Forecast, is_in};
+use crate::report::{self, Changes, Forecast, is_in};
 use crate::rows::{Effect, Row};
 
 /// The effects on all VMs, sorted.
 pub(super) fn affected(situation: &Situation) -> BTreeSet<Row> {
     let sides = Sides::new(situation);
-    let machines: BTreeMap<Key, &Machine> = situation
+    let machines = situation
         .world
         .machines
-        .iter()
-        .map(|machine| (machine.metadata.key(), machine))
-        .collect();
+        .by(|machine| machine.metadata.key());
     let nodes: BTreeMap<Key, &str> = running(situation).collect();
     let keys: BTreeSet<&Key> = machines.keys().chain(nodes.keys()).collect();
     keys.into_iter()
@@ -110,7 +107,8 @@ enum Departure {
 
 impl<'w> Sides<'w> {
     fn new(situation: &'w Situation) -> Self {
-        let after = named(&situation.nodes_after);
+        let after: BTreeMap<&str, &Node> =
+            (situation.nodes_after.iter().map(|node| (&*node.name, node))).collect();
         let departure = |node: &Node| match after.get(&*node.name) {
             None => Some(Departure::Leaves),
             Some(after) if has_virt_handler(&situation.after, after) => None,
@@ -172,11 +170,10 @@ impl<'w> Sides<'w> {
         let situation = self.situation;
         let has_disks = machine.has_disks(self.unfinished.as_ref());
         let row = |source: Key| {
-            let loss = Loss::new(situation, situation.changes(), &source, machine)?;
-            let pending = situation.pending.as_ref();
-            let is_pending = Loss::new(situation, pending, &source, machine).is_some();
+            let loss_by = |changes| loss(situation, changes, &source, machine, has_disks);
+            let (effect, loss, advice) = loss_by(situation.changes())?;
+            let is_pending = loss_by(situation.pending.as_ref()).is_some();
             let (effect, detail) = match has_disks {
-                Some(true) if matches!(loss, Loss::Moved(_)) => return None,
                 Some(true) => (
                     Effect::DiskStays,
                     format!("the disk stays; {source}, from which it was made, {loss}"),
@@ -187,17 +184,13 @@ impl<'w> Sides<'w> {
                     } else {
                         ""
                     };
-                    let otherwise = match loss {
-                        Loss::Empty => AGAIN,
-                        _ => "use another boot source",
-                    };
                     let what = format!(
-                        "its disk is still to be made from {source}, which {loss}; {in_time}{otherwise}"
+                        "its disk is still to be made from {source}, which {loss}; {in_time}{advice}"
                     );
-                    (loss.effect(), what)
+                    (effect, what)
                 }
                 None => (
-                    loss.effect(),
+                    effect,
                     format!(
                         "its disk is made from {source}, which {loss}; a disk that is already made stays"
                     ),
@@ -221,9 +214,7 @@ impl<'w> Sides<'w> {
         let (before, departure) = self.nodes.get(node)?;
         let (what, unless) = match (*departure)? {
             Departure::AlreadyExcluded => {
-                let already = already_without(self.situation, node);
-                let detail = format!("the placement already excludes its node {node}: {already}");
-                return Some((row(key, Effect::AlreadyOrphaned, &detail), false));
+                return Some((already_orphaned(self.situation, key, node), false));
             }
             Departure::Excluded => (
                 format!("the placement excludes its node {node}: it keeps running there {WITHOUT}"),
@@ -295,13 +286,8 @@ impl<'w> Sides<'w> {
     /// The effects on a VM that gets another architecture, or that needs nodes of an architecture that no workload node
     /// has after the change.
     fn at_start(&self, start: &Start<'_>, runs_on: Option<&str>) -> Vec<Row> {
-        let Start {
-            machine,
-            admissions: [old, new],
-            before,
-            after,
-            ..
-        } = start;
+        let (machine, [old, new]) = (start.machine, start.admissions);
+        let (before, after) = (&start.before, &start.after);
         let key = machine.metadata.key();
         let mut effects = Vec::new();
         let of_nodes = start.of_nodes.as_deref();
@@ -351,67 +337,40 @@ fn row(key: &Key, effect: Effect, detail: &str) -> Row {
     Row::new(effect, "VirtualMachine", key, detail)
 }
 
-/// The effect on the DataSource of a disk. It is displayed as a clause about the DataSource.
-enum Loss<'c> {
-    Deleted,
-    NoDisk,
-    /// It gets a new disk.
-    Empty,
-    /// It points to a DataSource for another architecture than the VM sets.
-    Moved(&'c DataSource),
-}
-
-impl<'c> Loss<'c> {
-    /// `None` if there is no effect.
-    fn new(
-        situation: &'c Situation,
-        changes: Option<&Changes>,
-        source: &Key,
-        machine: &Machine,
-    ) -> Option<Self> {
-        let changes = changes?;
-        if changes.data_sources.deleted.contains(source) {
-            return Some(Self::Deleted);
-        }
-        if changes.lost_image.contains(source) {
-            return Some(Self::NoDisk);
-        }
-        if changes.empty_meanwhile.contains(source) {
-            return Some(Self::Empty);
-        }
-        let own = machine.own_architecture()?;
-        let retargeted = &changes.data_sources.retargeted;
-        let pointer = retargeted.iter().find(|pointer| pointer.key == *source)?;
-        let target = source.beside(pointer.to.as_ref()?.raw());
-        situation
-            .forecast_after()?
-            .data_sources
-            .iter()
-            .find(|source| source.key() == target)
-            .filter(|target| !["", own].contains(&target.architecture_label.raw()))
-            .map(Self::Moved)
-    }
-
-    fn effect(&self) -> Effect {
-        match self {
-            Self::Deleted | Self::NoDisk => Effect::DiskSourceDeleted,
-            Self::Empty | Self::Moved(_) => Effect::DiskSourceReplaced,
-        }
-    }
-}
-
-impl fmt::Display for Loss<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Deleted => f.write_str("is deleted"),
-            Self::NoDisk => f.write_str("has no disk any more"),
-            Self::Empty => f.write_str("has no disk until the import is done"),
-            Self::Moved(target) => {
-                let (name, label) = (&target.name, &target.architecture_label);
-                write!(f, "now points to {name}, which is for {label}")
-            }
-        }
-    }
+/// What happens to the DataSource of a disk, as a clause about it, and what to do if the disk does not exist yet. `None` if
+/// nothing happens.
+fn loss(
+    situation: &Situation,
+    changes: Option<&Changes>,
+    source: &Key,
+    machine: &Machine,
+    has_disks: Option<bool>,
+) -> Option<(Effect, String, &'static str)> {
+    const OTHER: &str = "use another boot source";
+    let changes = changes?;
+    let (effect, clause, advice) = if changes.data_sources.deleted.contains(source) {
+        (Effect::DiskSourceDeleted, "is deleted", OTHER)
+    } else if changes.lost_image.contains(source) {
+        (Effect::DiskSourceDeleted, "has no disk any more", OTHER)
+    } else if changes.empty_meanwhile.contains(source) {
+        let clause = "has no disk until the import is done";
+        (Effect::DiskSourceReplaced, clause, AGAIN)
+    } else {
+        // It points to a DataSource for another architecture than the VM sets.
+        let own = machine
+            .own_architecture()
+            .filter(|_| has_disks != Some(true))?;
+        let mut retargeted = changes.data_sources.retargeted.iter();
+        let pointer = retargeted.find(|pointer| pointer.key == *source)?;
+        let key = source.beside(pointer.to.as_ref()?.raw());
+        let mut sources = situation.forecast_after()?.data_sources.iter();
+        let target = sources.find(|target| target.key() == key)?;
+        let (name, label) = (&target.name, &target.architecture_label);
+        let clause = format!("now points to {name}, which is for {label}");
+        let is_other = !["", own].contains(&label.raw());
+        return is_other.then_some((Effect::DiskSourceReplaced, clause, OTHER));
+    };
+    Some((effect, clause.to_owned(), advice))
 }
 
 /// The advice for a VM whose disk was not created before its boot source was imported again. CDI authorized the clone
@@ -494,7 +453,7 @@ impl<'w> Admission<'w> {
             let default = default.as_ref().map_or("", Foreign::raw);
             Self {
                 world,
-                kubevirt: hco.report.kubevirt(default.to_owned()),
+                kubevirt: report::kubevirt(&hco.report, default.to_owned()),
                 sources,
                 accepted: accepted(hco),
             }
@@ -553,7 +512,7 @@ impl Lookup for &Admission<'_> {
 /// of the nodes on which virt-api can run.
 fn accepted(Hco { report, object, .. }: &Hco) -> Option<Vec<&str>> {
     let is_on = report.multi_arch_import == Some(Import::Enabled);
-    let rejects = report.version()?.rejects_vms_without_import() && !is_on;
+    let rejects = report::version(report)?.rejects_vms_without_import() && !is_on;
     let infra = [
         "/spec/infra/nodePlacement",
         "/spec/deployment/nodePlacements/infra",
@@ -621,8 +580,8 @@ fn once_stopped(machine: &Machine) -> &'static str {
 /// down, and kills it after the grace period.
 const WITHOUT: &str = "without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period";
 
-/// The same for a VM that already runs without virt-handler, with advice.
-pub(crate) fn already_without(situation: &Situation, node: &str) -> String {
+/// The row of a VM that already runs without virt-handler, with advice.
+fn already_orphaned(situation: &Situation, machine: &Key, node: &str) -> Row {
     let lost = situation
         .nodes_after
         .iter()
@@ -636,25 +595,22 @@ pub(crate) fn already_without(situation: &Situation, node: &str) -> String {
             ": no workload node is {lost}, so once it is shut down, it does not start, or starts on another architecture than that of its disk"
         ),
     };
-    format!("it runs there {WITHOUT}; include the node in the placement again{then}")
+    let what = format!(
+        "the placement excludes its node {node}: it runs there {WITHOUT}; include the node in the placement again{then}"
+    );
+    row(machine, Effect::AlreadyOrphaned, &what)
 }
 
-/// The VMs that run on nodes that the placement already excludes, by node.
-pub(crate) fn excluded(situation: &Situation) -> BTreeMap<&str, Vec<Key>> {
-    let nodes = named(&situation.nodes_after);
-    let mut excluded = BTreeMap::<&str, Vec<Key>>::new();
-    for (machine, node) in running(situation) {
-        excluded.entry(node).or_default().push(machine);
-    }
-    excluded.retain(|node, _| {
-        let node = nodes.get(node);
-        node.is_some_and(|node| !has_virt_handler(&situation.after, node))
-    });
-    excluded
-}
-
-fn named<'n>(nodes: impl IntoIterator<Item = &'n Node>) -> BTreeMap<&'n str, &'n Node> {
-    nodes.into_iter().map(|node| (&*node.name, node)).collect()
+/// The VMs that run on nodes that the placement already excludes.
+pub(crate) fn on_excluded_nodes(situation: &Situation) -> impl Iterator<Item = Row> {
+    let nodes = situation.nodes_after.iter();
+    let excluded: BTreeSet<&str> = nodes
+        .filter(|node| !has_virt_handler(&situation.after, node))
+        .map(|node| &*node.name)
+        .collect();
+    running(situation)
+        .filter(move |(_, node)| excluded.contains(node))
+        .map(move |(machine, node)| already_orphaned(situation, &machine, node))
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ fn rows_of(sources: &BootSources<'_>, source: &BootSource<'_>) -> Vec<Row> {
     let whats = [
         retargeted(sources, source),
         created(sources, source).filter(|_| is_updated),
-        rejected(sources, source),
+        rejected(source),
         recreated(sources, source).filter(|_| is_updated && !is_empty),
         is_empty.then(|| (Effect::EmptyMeanwhile, empty(sources, source))),
         keeps_none.then(|| {
@@ -38,9 +38,7 @@ fn rows_of(sources: &BootSources<'_>, source: &BootSource<'_>) -> Vec<Row> {
         }),
         lost(sources, source).map(|what| (Effect::Lost, what)),
     ];
-    let path = source
-        .rejected()
-        .and_then(|cron| cron.rejected_path.as_deref());
+    let path = source.cron.and_then(|cron| cron.rejected_path.as_deref());
     let row = |(effect, what): What| {
         let row = Row::new(effect, "DataSource", &source.key, &what);
         row.about("path", path.filter(|_| effect == Effect::Rejected))
@@ -133,13 +131,6 @@ fn retargeted(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What
     }
 }
 
-fn is_deleted_with_its_disk(sources: &BootSources<'_>, source: &BootSource<'_>) -> bool {
-    let changes = &sources.changes;
-    changes.lost_image.contains(&source.key)
-        && changes.data_sources.deleted.contains(&source.key)
-        && source.pointed_to().is_none()
-}
-
 fn created(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
     let cron = source.cron.filter(|_| source.has_new_cron)?;
     if let Some(why) = &cron.never_runs {
@@ -206,17 +197,9 @@ fn recreated(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What>
     Some((Effect::Changed, what))
 }
 
-fn rejected(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
+fn rejected(source: &BootSource<'_>) -> Option<What> {
     let cron = source.cron?;
     let why = cron.rejected.as_ref()?;
-    if is_deleted_with_its_disk(sources, source) {
-        // The template and the field are named above.
-        let what = format!(
-            "deleted with its disk, and not imported again: its DataImportCron {} is rejected: {why} (see above)",
-            cron.name
-        );
-        return Some((Effect::Lost, what));
-    }
     let path = cron
         .rejected_path
         .as_ref()
@@ -232,11 +215,10 @@ fn rejected(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> 
     Some((Effect::Rejected, what))
 }
 
-/// The text for a DataSource that permanently loses its disk; `None` if the text of its DataImportCron already says so.
+/// The text for a DataSource that permanently loses its disk.
 fn lost(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<String> {
     let changes = &sources.changes;
-    let is_said = is_deleted_with_its_disk(sources, source) && source.rejected().is_some();
-    if !changes.lost_image.contains(&source.key) || is_said {
+    if !changes.lost_image.contains(&source.key) {
         return None;
     }
     let is_deleted = changes.data_sources.deleted.contains(&source.key);

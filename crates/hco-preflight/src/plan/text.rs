@@ -48,7 +48,8 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     boot_sources(&mut text, plan);
     storage(&mut text, plan);
     of_effect(&mut text, "not read", &plan.rows, Effect::NotRead);
-    if !has_boot_sources(plan) {
+    let world = &plan.situation.world;
+    if !world.crons.is_read() || !world.sources.is_read() {
         let line = "  For boot sources that were not read, the plan assumes that they match the current object.";
         line!(text, "{}", folded(line, 2));
     }
@@ -75,12 +76,6 @@ fn machines(text: &mut String, rows: &[Row], all: bool) {
         number => format!("{number} VMs keep their disks, although their boot sources change"),
     };
     line!(text, "  {DIM}· {what}{hint}{DIM:#}");
-}
-
-/// Whether DataImportCrons and DataSources were read.
-fn has_boot_sources(plan: &Plan<'_>) -> bool {
-    let world = &plan.situation.world;
-    world.crons.is_read() && world.sources.is_read()
 }
 
 fn reasons(text: &mut String, reasons: &str) {
@@ -142,12 +137,7 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         .into_iter()
         .partition(|row| row.is_pending);
     if asked.is_empty() {
-        let what = if has_boot_sources(plan) {
-            "  nothing changes"
-        } else {
-            "  nothing changes, if the boot sources in the cluster match the current object (not all of them were read)"
-        };
-        line!(text, "\n{BOLD}boot sources{BOLD:#}\n{}", folded(what, 2));
+        line!(text, "\n{BOLD}boot sources{BOLD:#}\n  nothing changes");
     }
     by_namespace(text, "boot sources", &asked, "");
     let cautions = [Effect::NeverSettles, Effect::Caution];

@@ -8,7 +8,7 @@ use operator_models::hco::version::HcoVersion;
 
 use crate::input::Situation;
 use crate::prose::folded;
-use crate::report::{Conclusions as _, Report, counted, listed};
+use crate::report::{Report, counted, listed, version};
 
 /// A remark about the default architecture, if KubeVirt reads the labels of boot sources.
 const LABEL_FIRST: &str =
@@ -100,9 +100,7 @@ impl Fact {
                 Some(shown.unwrap_or_else(|| NO_DEFAULT.to_owned()))
             });
         let mut fact = Self::compared("default architecture of new VMs", shown);
-        let reads_labels = reports[1]
-            .version()
-            .is_none_or(HcoVersion::reads_data_source_labels);
+        let reads_labels = version(reports[1]).is_none_or(HcoVersion::reads_data_source_labels);
         let remarks: Vec<&str> = [
             is_kept.then_some("KubeVirt keeps it, because HCO does not set one"),
             reads_labels.then_some(LABEL_FIRST),

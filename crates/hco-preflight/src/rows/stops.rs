@@ -1,25 +1,21 @@
-//! The objects that stop SSP because the API server or CDI rejects them, with their templates and fields.
+//! What stops SSP because the API server or CDI rejects it, with the templates and fields.
 
 use cluster::foreign::{Foreign, one_line};
-use cluster::object_name::name;
 use engine::Stopped;
 use operator_models::cdi::data_source::examine_names;
-use operator_models::ssp::data_sources::Key;
-use serde_json::Value;
 
 use crate::prose::{folded, line};
-use crate::report::{Cron, Finding, Forecast, Report};
+use crate::report::{Cron, Forecast};
 use crate::rows::{Effect, Row};
-use crate::templates;
 use crate::terminal::{BOLD, RED};
 
-/// A row about an object of a template. Its path is the field of the template; `None` if the HyperConverged does not list
-/// the template.
-fn row(kind: &'static str, key: &Key, cron: &Cron, path: Option<&Foreign>) -> Row {
-    let (object, template) = (one_line(&key.to_string()), &cron.template);
+fn row(cron: &Cron) -> Row {
+    let (key, template) = (cron.key(), &cron.template);
+    let path = cron.rejected_path.as_ref();
     let at = path.map_or_else(String::new, |path| format!(", {path}"));
-    let what = format!("{kind} {object}: template {template}{at}");
-    Row::new(Effect::StopsSsp, kind, key, &what)
+    let object = one_line(&key.to_string());
+    let what = format!("DataImportCron {object}: template {template}{at}");
+    Row::new(Effect::StopsSsp, "DataImportCron", &key, &what)
         .about("template", Some(template.raw()))
         .about("path", path.map(Foreign::raw))
 }
@@ -55,95 +51,37 @@ pub(crate) fn render(text: &mut String, title: &str, stopped: Option<Stopped>, s
     }
 }
 
-/// The rules about objects that the API server or CDI rejects, starting with the one that names a field.
-const REJECTIONS: [&str; 3] = [
-    "data-import-cron-rejected",
-    "template-name-invalid",
-    "template-invalid",
-];
-
-/// All objects that stop SSP, for the forecast from this object. If several DataImportCrons have the same name, each of
-/// their templates is included.
-pub(crate) fn of(forecast: Option<&Forecast>, object: &Value) -> Vec<Row> {
-    const CRON: &str = "DataImportCron";
+/// The DataImportCrons that stop SSP, themselves or by their DataSource. If several have the same name, each of their
+/// templates is included.
+pub(crate) fn of(forecast: Option<&Forecast>) -> Vec<Row> {
     let Some(forecast) = forecast else {
         return Vec::new();
     };
-    let crons = forecast.crons.iter();
-    let path = |cron: &Cron, field| path(object, cron.template.raw(), field);
-    let mut stops: Vec<Row> = match forecast.stopped {
-        None => Vec::new(),
-        Some(Stopped::DataSource) => rejected_sources(forecast)
-            .map(|(key, cron, field)| row("DataSource", &key, cron, path(cron, field).as_ref()))
-            .collect(),
-        Some(Stopped::DataImportCron) => crons
-            .filter(|cron| cron.rejected.is_some())
-            .map(|cron| row(CRON, &cron.key(), cron, cron.rejected_path.as_ref()))
-            .collect(),
-        Some(Stopped::SameName) => crons
-            .filter(|cron| {
-                let has_same_name = |other: &&Cron| {
-                    (&other.namespace, &other.name) == (&cron.namespace, &cron.name)
-                };
-                forecast.crons.iter().filter(has_same_name).count() > 1
-            })
-            .map(|cron| {
-                row(
-                    CRON,
-                    &cron.key(),
-                    cron,
-                    path(cron, ".metadata.name").as_ref(),
-                )
-            })
-            .collect(),
+    let stops = |cron: &&Cron| match forecast.stopped {
+        None => false,
+        Some(Stopped::DataSource) => has_rejected_source(forecast, cron),
+        Some(Stopped::DataImportCron) => cron.rejected.is_some(),
+        Some(Stopped::SameName) => {
+            let key = cron.key();
+            let same = forecast.crons.iter().filter(|other| other.key() == key);
+            same.count() > 1
+        }
     };
+    let mut stops: Vec<Row> = forecast.crons.iter().filter(stops).map(row).collect();
     stops.dedup();
     stops
 }
 
-/// The DataSources of SSP that the API server rejects, each with a DataImportCron of its template and the field that
-/// causes the rejection. They are pointers, or DataSources of SSP's VM templates, which have the name of their
-/// DataImportCron in a label.
-fn rejected_sources(forecast: &Forecast) -> impl Iterator<Item = (Key, &Cron, &'static str)> {
-    forecast.data_sources.iter().filter_map(|source| {
-        let cron = cron_of(forecast, &source.key())?;
+/// Whether the API server rejects a DataSource that SSP creates: a pointer, or a DataSource of SSP's VM templates, which has
+/// the name of its DataImportCron in a label. CDI creates the others, so their rejection does not stop SSP.
+fn has_rejected_source(forecast: &Forecast, cron: &Cron) -> bool {
+    forecast.data_sources.iter().any(|source| {
         let name = source.name.raw();
         let is_invalid = examine_names(name, None).is_some();
-        // CDI creates all other DataSources, so their rejection does not stop SSP.
-        let field = match source.points_to {
-            Some(_) if is_invalid => ".spec.managedDataSource",
-            None if !is_invalid && examine_names(name, Some(cron.name.raw())).is_some() => {
-                ".metadata.name"
-            }
-            _ => return None,
-        };
-        Some((source.key(), cron, field))
+        match &source.points_to {
+            Some(target) => is_invalid && *target == cron.managed_data_source,
+            None if source.key() != cron.source() || is_invalid => false,
+            None => examine_names(name, Some(cron.name.raw())).is_some(),
+        }
     })
-}
-
-/// The DataImportCron that imports for a DataSource, or for the DataSource that it points to.
-fn cron_of<'f>(forecast: &'f Forecast, source: &Key) -> Option<&'f Cron> {
-    let pointer = forecast
-        .data_sources
-        .iter()
-        .find(|pointer| pointer.key() == *source && pointer.points_to.is_some());
-    let other = pointer.and_then(|pointer| pointer.points_to.as_ref());
-    forecast.crons.iter().find(|cron| match other {
-        Some(other) => cron.managed_data_source == *other,
-        None => cron.source() == *source,
-    })
-}
-
-/// The finding about the rejection of this object.
-pub(crate) fn finding<'r>(report: &'r Report, stop: &Row) -> Option<&'r Finding> {
-    let of_template = |finding: &&Finding| finding.template.as_deref() == Some(template(stop));
-    REJECTIONS.iter().find_map(|rule| {
-        let mut findings = report.findings.iter().filter(of_template);
-        findings.find(|finding| finding.rule == *rule)
-    })
-}
-
-fn path(object: &Value, template: &str, field: &str) -> Option<Foreign> {
-    let (path, _) = templates::of_spec(object).find(|(_, listed)| name(listed) == template)?;
-    Some(Foreign::from(&*format!("{path}{field}")))
 }

@@ -41,8 +41,7 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
 /// The result of an edit, or its error.
 fn edit(text: &str, objects: &[Object], targets: &[Value]) -> Result<String, String> {
     let objects: Vec<_> = objects.iter().zip(targets).collect();
-    let edited = edited(text, &objects).map_err(|error| format!("{error}\n"))?;
-    Ok(edited.text)
+    edited(text, &objects).map_err(|error| format!("{error}\n"))
 }
 
 #[test]

@@ -56,7 +56,7 @@ pub(crate) fn manifest_yaml(input: &[u8]) {
     }
 
     let unchanged: Vec<_> = read.iter().map(|object| (object, &object.value)).collect();
-    assert_eq!(edited(text, &unchanged).expect("no change").text, text);
+    assert_eq!(edited(text, &unchanged).expect("no change"), text);
     let mut targets: Vec<Value> = read.iter().map(|object| object.value.clone()).collect();
     if let Some(target) = targets.last_mut() {
         for choice in choices.chunks_exact(8).take(4) {
@@ -69,7 +69,7 @@ pub(crate) fn manifest_yaml(input: &[u8]) {
     let Ok(edited) = edited(text, &pairs) else {
         return;
     };
-    let values: Vec<Value> = objects(edited.text.as_bytes())
+    let values: Vec<Value> = objects(edited.as_bytes())
         .expect("the edited text has objects")
         .into_iter()
         .map(|object| object.value)

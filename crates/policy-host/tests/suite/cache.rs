@@ -111,8 +111,6 @@ fn a_cache_that_others_can_write_to_is_not_used(#[case] mode: u32) {
     fs::set_permissions(&cache, fs::Permissions::from_mode(mode)).unwrap();
     assert_eq!(answer(2, &cache), b"2");
     assert_eq!(compiled(&cache).len(), 1, "the second module is not kept");
-    let why = policy_host::private(&cache).unwrap_err();
-    assert!(why.contains("others can write to it"), "{why}");
 }
 
 /// The host would run native code that another user put there earlier.
@@ -128,8 +126,6 @@ fn an_entry_that_others_can_write_to_is_not_loaded() {
         assert_eq!(mode & 0o077, 0, "{}", path.display());
         fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o020)).unwrap();
         answers(cache);
-        let why = policy_host::private(cache).unwrap_err();
-        assert!(why.contains("; delete "), "{why}");
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
     // It is loaded where only its user can write.

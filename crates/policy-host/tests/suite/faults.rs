@@ -4,14 +4,19 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use policy_host::{HostCalls, Options, Policy, Verdict, failing};
+use e2e_tests::Verdict;
+use policy_host::{HostCalls, HostError, Options, Policy, failing};
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::{POLICY, nodes, payload};
 
 fn validate(payload: &[u8], host: Arc<dyn HostCalls>) -> Verdict {
-    POLICY.validate(payload, host).unwrap()
+    answer(&POLICY, payload, host).unwrap()
+}
+
+fn answer(policy: &Policy, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Verdict, HostError> {
+    policy.decoded("validate", payload, host)
 }
 
 #[test]
@@ -141,8 +146,8 @@ fn a_module_that_does_not_answer_is_reported(#[case] module: &str, #[case] start
 
 #[test]
 fn a_file_that_is_no_module_is_reported() {
-    let error = Policy::from_bytes(b"no module", &Options::default()).unwrap_err();
-    let error = error.to_string();
+    let error = Policy::from_bytes(b"no module", &Options::default());
+    let error = error.err().unwrap().to_string();
     assert!(
         error.starts_with("the module cannot be compiled: "),
         "{error}"
@@ -157,11 +162,11 @@ fn a_guest_that_wants_more_memory_than_it_may_have_is_an_error_and_the_policy_go
     };
     let policy = Policy::from_bytes(Policy::embedded_module(), &options).unwrap();
     let large = payload(&json!({"x": "x".repeat(16 << 20)}));
-    let error = policy.validate(&large, nodes()).unwrap_err().to_string();
+    let error = answer(&policy, &large, nodes()).unwrap_err().to_string();
     assert!(
         error.starts_with("the module trapped in `validate`: "),
         "{error}"
     );
-    let small = policy.validate(&payload(&json!({})), nodes());
+    let small = answer(&policy, &payload(&json!({})), nodes());
     assert!(!small.unwrap().accepted);
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use e2e_tests::Images;
 use e2e_tests::properties::Input;
+use e2e_tests::{Images, Verdict};
 use engine::{Registry, Resource};
-use policy_host::{HostCalls, Objects, Options, Policy, Verdict};
+use policy_host::{HostCalls, Objects, Options, Policy};
 use serde_json::Value;
 
 /// The module answers the inputs of `report` as the engine does, byte for byte. `make fuzz` sets `FUZZ_INPUTS`.
@@ -28,7 +28,7 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
         deadline: Duration::from_mins(10),
         ..crate::options()
     };
-    Policy::embedded_with(&options).expect("the module compiles")
+    Policy::from_bytes(Policy::embedded_module(), &options).expect("the module compiles")
 });
 
 fn is_the_same(input: &[u8]) {
@@ -58,7 +58,9 @@ fn is_the_same(input: &[u8]) {
         serde_json::to_string(&report).expect("a report is JSON")
     );
     let report = engine::validate(payload, &cluster);
-    let verdict = POLICY.validate(payload, host).expect("a verdict");
+    let verdict: Verdict = POLICY
+        .decoded("validate", payload, host)
+        .expect("a verdict");
     let expected = Verdict {
         accepted: report.allowed,
         message: report.message,

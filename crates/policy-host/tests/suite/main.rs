@@ -18,13 +18,14 @@ mod worst;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use cluster::{Counts, NodeList};
-use policy_host::{HostCalls, Options, Policy};
+use cluster::{Counts, Node};
+use policy_host::{HostCalls, Objects, Options, Policy};
 use serde_json::{Value, json};
 
 /// The embedded module.
-static POLICY: LazyLock<Policy> =
-    LazyLock::new(|| Policy::embedded_with(&options()).expect("the module compiles"));
+static POLICY: LazyLock<Policy> = LazyLock::new(|| {
+    Policy::from_bytes(Policy::embedded_module(), &options()).expect("the module compiles")
+});
 
 /// The options of policy-server. The compiled module is cached for the command and for the next run of the tests.
 fn options() -> Options {
@@ -56,11 +57,13 @@ fn payload(spec: &Value) -> Vec<u8> {
 }
 
 /// Workers of two architectures.
-fn node_list() -> NodeList {
+fn workers() -> Vec<Node> {
     let counts: Counts = "amd64=1,arm64=1".parse().expect("counts");
-    NodeList::of_objects(counts.nodes("", "worker"))
+    counts.nodes("", "worker")
 }
 
 fn nodes() -> Arc<dyn HostCalls> {
-    Arc::new(node_list())
+    let workers = workers();
+    let nodes = workers.iter().map(|node| json!(node));
+    Arc::new(Objects::default().with("v1", "Node", nodes))
 }

@@ -5,14 +5,14 @@ use kubewarden_policy_sdk::response::ValidationResponse;
 use policy_host::{HostCalls as _, Objects, failing};
 use serde_json::{Value, json};
 
-use crate::{POLICY, metered, node_list, payload};
+use crate::{POLICY, metered, nodes, payload, workers};
 
 /// The module has its own type for the answer, which keeps audit annotations in order.
 #[test]
 fn the_answer_is_the_response_of_the_sdk() {
     for import in [false, true] {
         let spec = json!({"featureGates": {"enableMultiArchBootImageImport": import}});
-        let nodes = node_list().to_json();
+        let nodes = json!({"kind": "NodeList", "items": workers()}).to_string();
         let answer = metered::validate(&payload(&spec), nodes.as_bytes()).answer;
         let read: ValidationResponse = serde_json::from_slice(&answer).expect("the SDK's type");
         let answer: Value = serde_json::from_slice(&answer).expect("JSON");
@@ -42,14 +42,14 @@ fn the_module_speaks_the_protocol_of_kubewarden() {
 /// The host has only nodes, which every account may read.
 #[test]
 fn a_list_is_answered_as_a_cluster_would() {
-    let nodes = node_list();
+    let nodes = nodes();
     let ask = |operation: &str, kind: &str| {
         let request = json!({"api_version": "v1", "kind": kind}).to_string();
         nodes.call("kubernetes", operation, request.as_bytes())
     };
     let list: Value = serde_json::from_slice(&ask("list_resources_all", "Node").unwrap()).unwrap();
     assert_eq!(list["kind"], "NodeList");
-    assert_eq!(list["items"], json!(nodes.objects().collect::<Vec<_>>()));
+    assert_eq!(list["items"], json!(workers()));
     assert_eq!(ask("can_i", "Node").unwrap(), br#"{"allowed":true}"#);
     let error = "Callback evaluation failure: Cannot find resource v1/Pod";
     assert_eq!(ask("list_resources_all", "Pod").unwrap_err(), error);

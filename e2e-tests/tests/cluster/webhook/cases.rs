@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::extract::{Path, State};
 use axum::routing::post;
 use axum::{Json, Router};
-use e2e_tests::{Answer, Call, Case};
+use e2e_tests::{Answer, Call, Case, Verdict};
 use engine::Report;
-use policy_host::Verdict;
 use serde_json::{Value, json};
 
 use super::library::response;

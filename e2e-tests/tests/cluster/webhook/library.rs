@@ -9,8 +9,8 @@ use axum::routing::post;
 use axum::{Json, Router};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use e2e_tests::module;
-use policy_host::{HostCalls, HostError, Options, Registries, Verdict, handler_error};
+use e2e_tests::{Verdict, module};
+use policy_host::{HostCalls, HostError, Options, Registries, handler_error};
 use registry::Sources;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -60,8 +60,10 @@ fn router(policy: &Policy, api: Api) -> Router {
         cache: Some(module::caches().join("hco-preflight")),
         ..Options::default()
     };
+    let module = policy_host::Policy::embedded_module();
+    let module = policy_host::Policy::from_bytes(module, &options);
     let serving = Serving {
-        module: policy_host::Policy::embedded_with(&options).expect("the module"),
+        module: module.expect("the module"),
         policy: policy.clone(),
         host: guarded(Arc::new(host), &entry),
         limit: deadline * 4 / 5,
@@ -149,7 +151,7 @@ async fn validate(
         spawn_blocking(move || {
             let host = Timely::new(Arc::clone(&serving.host), serving.limit);
             let host = Arc::new(host);
-            serving.module.validate(payload.as_bytes(), host)
+            serving.module.decoded("validate", payload.as_bytes(), host)
         })
     };
     let judged = judged

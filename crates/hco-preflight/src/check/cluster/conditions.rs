@@ -1,9 +1,8 @@
 //! The conditions of SSP and of the HyperConverged that report a problem.
 
 use cluster::Condition;
-use cluster::field::items;
+use cluster::field::{items, key, parts};
 use cluster::foreign::one_line;
-use cluster::object_name::{key, parts};
 use serde::Deserialize as _;
 
 use super::message;

@@ -110,36 +110,16 @@ impl ImageState {
     }
 }
 
-/// The rows of the golden images, of the templates without a DataImportCron, and of DataSources.
+/// The rows of the golden images and of DataSources.
 pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
-    let mut rows = of(observed, is_stopped);
-    rows.extend(not_imported(observed));
-    rows.extend(data_sources(observed));
-    rows
-}
-
-/// The golden images of the forecast, and the golden images that are no longer wanted.
-fn of(observed: &Situation, is_stopped: bool) -> Vec<Row> {
     let Ok(Outlook { forecast, changes }) = &observed.outlook else {
         return Vec::new();
     };
     let world = &observed.world;
     let is_read = world.crons.is_read();
-    let crons: BTreeMap<Key, &DataImportCron> = world
-        .crons
-        .iter()
-        .map(|cron| (cron.metadata.key(), cron))
-        .collect();
-    let volumes: BTreeMap<Key, &DataVolume> = world
-        .volumes
-        .iter()
-        .map(|volume| (volume.metadata.key(), volume))
-        .collect();
-    let sources: BTreeMap<Key, &DataSource> = world
-        .sources
-        .iter()
-        .map(|source| (source.metadata.key(), source))
-        .collect();
+    let crons = world.crons.by(|cron| cron.metadata.key());
+    let volumes = world.volumes.by(|volume| volume.metadata.key());
+    let sources = world.sources.by(|source| source.metadata.key());
     let empty = &changes.empty_meanwhile;
     let changes = changes.crons.as_ref();
     // SSP creates the DataSources first: if one is rejected, it creates no DataImportCron.
@@ -198,40 +178,8 @@ fn of(observed: &Situation, is_stopped: bool) -> Vec<Row> {
         let state = ImageState::new(Effect::Unwanted, None);
         rows.push(state.row(&source, &cron, is_stopped));
     }
+    rows.extend(data_sources(observed));
     rows
-}
-
-/// The templates without a DataImportCron.
-fn not_imported(observed: &Situation) -> Vec<Row> {
-    let Some(forecast) = observed.forecast_after() else {
-        return Vec::new();
-    };
-    let report = &observed.after.report;
-    let workload = listed(report.workload_architectures.as_deref().unwrap_or_default());
-    let left_out = format!(
-        "the annotation ssp.kubevirt.io/dict.architectures lists no architecture of the workload nodes ({workload})"
-    );
-    let lost = "another template or DataSource has its managedDataSource, so SSP creates no DataImportCron for it";
-    let is_lost = |template: &&Foreign| {
-        !forecast
-            .crons
-            .iter()
-            .any(|cron| cron.template == **template)
-    };
-    let lost = forecast
-        .lost
-        .iter()
-        .filter(is_lost)
-        .map(|template| (template, lost));
-    let left_out = forecast
-        .left_out
-        .iter()
-        .map(|template| (template, &*left_out));
-    let row = |(template, why): (&Foreign, &str)| {
-        let key = format!("/{}", template.raw());
-        Row::new(Effect::NotImported, "DataImportCronTemplate", &key, why)
-    };
-    left_out.chain(lost).map(row).collect()
 }
 
 /// The DataSources of templates that SSP or CDI will create, change, or delete, and the DataSources of deleted

@@ -62,7 +62,7 @@ const PARTS: [(&[Effect], &str, [&str; 2]); 8] = [
 pub(super) fn of(checked: &Checked) -> (Style, String) {
     let rows = &checked.rows;
     let number = number_of_problems(rows);
-    let mut parts = problems::names(&checked.findings);
+    let mut parts = problems::names(&checked.situation.current().report.findings);
     let stops: BTreeSet<&str> = checked.stops.iter().map(stops::template).collect();
     if !stops.is_empty() {
         let templates = Vec::from_iter(stops).join(", ");
@@ -114,20 +114,19 @@ pub(super) fn of(checked: &Checked) -> (Style, String) {
     }
 }
 
-/// A problem of the HyperConverged counts, and otherwise each object once, whatever is wrong with it. A template counts
-/// instead of the objects that stop SSP.
+/// A problem of the HyperConverged counts, and otherwise each object once, whatever is wrong with it. The problems include
+/// what stops SSP.
 fn number_of_problems(rows: &[Row]) -> usize {
     let (problems, others): (Vec<&Row>, Vec<&Row>) = rows
         .iter()
         .filter(|row| row.severity == Severity::Loss)
         .partition(|row| row.effect == Effect::Problem);
-    let objects = others.iter().map(|row| match stops::template(row) {
-        template if row.effect == Effect::StopsSsp && !template.is_empty() => {
-            ("template", "", template)
-        }
-        _ => row.key(),
-    });
-    problems.len() + objects.collect::<BTreeSet<_>>().len()
+    let objects: BTreeSet<_> = others
+        .iter()
+        .filter(|row| row.effect != Effect::StopsSsp || problems.is_empty())
+        .map(|row| row.key())
+        .collect();
+    problems.len() + objects.len()
 }
 
 fn disks(checked: &Checked) -> String {

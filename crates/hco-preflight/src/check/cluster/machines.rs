@@ -8,25 +8,18 @@ use operator_models::ssp::data_sources::Key;
 use super::message;
 use crate::exit::Exit;
 use crate::input::Situation;
-use crate::plan::machines::{already_without, excluded, unfinished, without_node};
-use crate::report::Conclusions as _;
+use crate::plan::machines::{on_excluded_nodes, unfinished, without_node};
+use crate::report;
 use crate::rows::{Effect, Row, Severity};
 
 /// The VMs on nodes that the placement excludes, and those that cannot start.
 pub(super) fn affected(observed: &Situation) -> Vec<Row> {
-    let mut all = Vec::new();
     // Without an evaluation, it is uncertain which nodes the placement excludes.
-    let is_evaluated = observed.after.report.exit() != Exit::Unjudged;
-    for (node, machines) in excluded(observed).iter().filter(|_| is_evaluated) {
-        let already = already_without(observed, node);
-        let detail = format!("the placement excludes its node {node}: {already}");
-        // A plan shows them, too, but does not cause this.
-        let rows = machines.iter().map(|machine| Row {
-            severity: Severity::Loss,
-            ..row(Effect::AlreadyOrphaned, machine, &detail)
-        });
-        all.extend(rows);
-    }
+    let is_evaluated = report::exit(&observed.after.report) != Exit::Unjudged;
+    let orphaned = on_excluded_nodes(observed).filter(|_| is_evaluated);
+    // A plan shows them, too, but does not cause this.
+    let severity = Severity::Loss;
+    let mut all: Vec<Row> = orphaned.map(|row| Row { severity, ..row }).collect();
     let mut stopped = waiting(observed);
     stopped.extend(without_node(observed));
     all.extend(broken(observed, &stopped));

@@ -3,25 +3,8 @@
 use cluster::foreign::Foreign;
 use engine::Outcome;
 
-use crate::input::Situation;
 use crate::report::Finding;
-use crate::rows::{Effect, Row, stops};
-
-/// The findings about the live object. Another section shows the rejections that stop SSP.
-pub(super) fn of<'s>(
-    observed: &'s Situation,
-    stops: &[Row],
-) -> impl Iterator<Item = &'s Finding> + use<'s> {
-    let report = &observed.current().report;
-    let shown: Vec<&Finding> = stops
-        .iter()
-        .filter_map(|stop| stops::finding(report, stop))
-        .collect();
-    report
-        .findings
-        .iter()
-        .filter(move |finding| !shown.contains(finding))
-}
+use crate::rows::{Effect, Row};
 
 pub(super) fn row(finding: &Finding, object: &str) -> Row {
     let effect = match finding.level {

@@ -5,17 +5,15 @@ use std::collections::BTreeSet;
 use cluster::foreign::one_line;
 
 use super::{Checked, headline};
-use crate::prose::{count, fix, fix_once, folded, line};
+use crate::prose::{count, fix_once, folded, line};
 use crate::report::{Finding, NAMED};
 use crate::rows::facts::Fact;
 use crate::rows::stops;
 use crate::rows::{Effect, by_effect, by_namespace, of_effect, of_kind};
-use crate::terminal::{BOLD, DIM, width};
+use crate::terminal::{BOLD, DIM};
 
 pub(super) fn render(checked: &Checked, program: &str) -> String {
-    let Checked {
-        situation, rows, ..
-    } = checked;
+    let (situation, rows) = (&checked.situation, &checked.rows);
     let mut text = String::new();
     let (style, headline) = headline::of(checked);
     let (word, rest) = headline.split_once(':').unwrap_or((&headline, ""));
@@ -28,7 +26,10 @@ pub(super) fn render(checked: &Checked, program: &str) -> String {
     for effect in [Effect::Unhealthy, Effect::Caution] {
         of_effect(&mut text, "conditions", rows, effect);
     }
-    stops(&mut text, checked);
+    let forecast = situation.forecast_after();
+    let stopped = forecast.and_then(|forecast| forecast.stopped);
+    let stops: Vec<_> = checked.stops.iter().collect();
+    stops::render(&mut text, "what stops SSP", stopped, &stops);
     let images = of_kind(rows, "DataSource");
     if images.is_empty() {
         let none = match &situation.outlook {
@@ -39,9 +40,6 @@ pub(super) fn render(checked: &Checked, program: &str) -> String {
         line!(text, "\n{BOLD}golden images{BOLD:#}\n{none}");
     }
     by_namespace(&mut text, "golden images", &images, "");
-    let left_out = of_kind(rows, "DataImportCronTemplate");
-    let title = "templates that are not imported";
-    by_effect(&mut text, title, &left_out, NAMED, "");
     let machines = of_kind(rows, "VirtualMachine");
     by_effect(&mut text, "virtual machines", &machines, NAMED, "");
     of_effect(&mut text, "not read", rows, Effect::NotRead);
@@ -52,7 +50,7 @@ pub(super) fn render(checked: &Checked, program: &str) -> String {
 /// The problems of the HyperConverged. Findings with the same fix share it.
 fn problems(text: &mut String, checked: &Checked) {
     let mut title = format!("\n{BOLD}problems{BOLD:#}\n");
-    let findings = &checked.findings;
+    let findings = &checked.situation.current().report.findings;
     let mut shown = BTreeSet::new();
     for (index, (finding, row)) in findings.iter().zip(&checked.rows).enumerate() {
         let (style, sign) = row.effect.sign();
@@ -61,29 +59,7 @@ fn problems(text: &mut String, checked: &Checked) {
         title.clear();
         let next = findings.get(index + 1);
         if next.is_none_or(|next| next.fix_text() != finding.fix_text()) {
-            fix_once(text, &mut shown, &finding.fix_text(), width());
-        }
-    }
-}
-
-/// The reasons why SSP stops, with the fixes.
-fn stops(text: &mut String, checked: &Checked) {
-    let situation = &checked.situation;
-    let stopped = situation
-        .forecast_after()
-        .and_then(|forecast| forecast.stopped);
-    let stops: Vec<_> = checked.stops.iter().collect();
-    stops::render(text, "what stops SSP", stopped, &stops);
-    let findings = checked
-        .stops
-        .iter()
-        .filter_map(|stop| stops::finding(&situation.after.report, stop));
-    let mut shown: Vec<(&str, String)> = Vec::new();
-    for finding in findings {
-        let advice = (&*finding.rule, finding.fix_text());
-        if !shown.contains(&advice) {
-            fix(text, &advice.1, width());
-            shown.push(advice);
+            fix_once(text, &mut shown, &finding.fix_text());
         }
     }
 }

@@ -3,13 +3,18 @@
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::verdict::{Judged, Verdicts};
 
 pub(crate) fn render(verdicts: &Verdicts) -> Value {
     let errors = verdicts
         .failures
         .iter()
-        .map(|failure| json!({"file": failure.file, "line": failure.line, "what": failure.what}))
+        .map(|Failure { place, what }| {
+            let place = place.as_ref();
+            let file = place.map(|place| &place.file);
+            json!({"file": file, "line": place.map(|place| place.line), "what": what})
+        })
         .collect::<Vec<_>>();
     let mut document = json!({
         "allowed": verdicts.exit() == Exit::Accepted,

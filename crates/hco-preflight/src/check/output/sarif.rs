@@ -4,7 +4,7 @@
 //! validates the output with the schema.
 
 use cluster::foreign::Foreign;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use kube_objects::text::percent_encode;
 use serde_json::{Value, json};
 
 use crate::check::entry::{CLUSTER, Entry, OBJECT, Severity};
@@ -113,15 +113,11 @@ fn without_links(text: &str) -> String {
 
 /// The location in a file, whose path becomes a relative reference.
 fn physical((file, line): (String, usize)) -> Value {
-    /// The characters that have a special meaning in a URI.
-    const SPECIAL: &AsciiSet = &NON_ALPHANUMERIC
-        .remove(b'-')
-        .remove(b'.')
-        .remove(b'_')
-        .remove(b'~')
-        .remove(b'/');
-    let uri = utf8_percent_encode(&file, SPECIAL).to_string();
-    json!({"artifactLocation": {"uri": uri}, "region": {"startLine": line}})
+    let parts: Vec<String> = file
+        .split('/')
+        .map(|part| percent_encode(part, usize::MAX))
+        .collect();
+    json!({"artifactLocation": {"uri": parts.join("/")}, "region": {"startLine": line}})
 }
 
 #[cfg(test)]

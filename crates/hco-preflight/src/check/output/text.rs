@@ -9,14 +9,14 @@ use cluster::foreign::{self, one_line};
 use crate::exit::Exit;
 use crate::prose::{count, fix, fix_once, line, table, wrap};
 use crate::report::{Boot, Finding, Level};
-use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
+use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, width};
 use crate::verdict::{Judged, Verdicts};
 
 /// All objects, then the next steps.
-pub(crate) fn render(verdicts: &Verdicts, width: usize, name: &str) -> String {
+pub(crate) fn render(verdicts: &Verdicts, name: &str) -> String {
     let mut text = String::new();
     for object in &verdicts.objects {
-        block(&mut text, object, width);
+        block(&mut text, object);
     }
     legend(&mut text, &verdicts.objects);
     if !verdicts.objects.is_empty() {
@@ -25,7 +25,7 @@ pub(crate) fn render(verdicts: &Verdicts, width: usize, name: &str) -> String {
     text
 }
 
-fn block(text: &mut String, object: &Judged, width: usize) {
+fn block(text: &mut String, object: &Judged) {
     let (style, sign, word) = match object.exit() {
         Exit::Accepted => (GREEN, '✔', "accepted"),
         Exit::Denied => (RED, '✘', "denied"),
@@ -55,10 +55,10 @@ fn block(text: &mut String, object: &Judged, width: usize) {
     if let Some(message) = object.message() {
         let message = foreign::lines(message);
         let (sentences, fixes) = message.split_once("\nfix: ").unwrap_or((&message, ""));
-        for line in wrap(sentences, width.saturating_sub(4)) {
+        for line in wrap(sentences, 4) {
             line!(text, "    {line}");
         }
-        fix(text, fixes, width);
+        fix(text, fixes);
         text.push('\n');
     }
     let mut shown = BTreeSet::new();
@@ -66,7 +66,7 @@ fn block(text: &mut String, object: &Judged, width: usize) {
         let found: Vec<&Finding> = object.of(level).collect();
         // The findings are sorted by rule.
         for group in found.chunk_by(|one, other| one.rule == other.rule) {
-            rule(text, object, group, &mut shown, width);
+            rule(text, object, group, &mut shown);
         }
     }
     let mut existing = object.of(Level::Carried).peekable();
@@ -151,13 +151,7 @@ fn legend(text: &mut String, objects: &[Judged]) {
 }
 
 /// The findings of one rule and level. Findings with the same fix share it.
-fn rule(
-    text: &mut String,
-    object: &Judged,
-    group: &[&Finding],
-    shown: &mut BTreeSet<String>,
-    width: usize,
-) {
+fn rule(text: &mut String, object: &Judged, group: &[&Finding], shown: &mut BTreeSet<String>) {
     for (index, finding) in group.iter().enumerate() {
         if index == 0 {
             let (style, sign) = match finding.level {
@@ -168,16 +162,16 @@ fn rule(
             let level = format!("{style}{sign} {level}{style:#}");
             line!(text, "  {level}  {BOLD}{rule}{BOLD:#}");
         }
-        for line in wrap(&finding.fact, width.saturating_sub(4)) {
+        for line in wrap(&finding.fact, 4) {
             line!(text, "    {line}");
         }
         let (at, path) = (object.at(Some(finding)), finding.path.to_string());
         let both = at.chars().count() + path.chars().count() + 6;
-        let between = if both > width { "\n    " } else { "  " };
+        let between = if both > width() { "\n    " } else { "  " };
         line!(text, "    {CYAN}{at}{CYAN:#}{between}{path}");
         let next = group.get(index + 1);
         if next.is_none_or(|next| next.fix_text() != finding.fix_text()) {
-            fix_once(text, shown, &finding.fix_text(), width);
+            fix_once(text, shown, &finding.fix_text());
         }
     }
     text.push('\n');

@@ -1,34 +1,18 @@
 //! Finds the files below the paths that the user names, as kubectl does.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cluster::Notes;
 use cluster::files::{STDIN, is_manifest, is_of_volume};
 use cluster::foreign::{one_line, shell_word};
 use globset::{Glob, GlobMatcher};
-use kube_objects::text::list;
 use walkdir::{DirEntry, WalkDir};
 
-use super::Walk;
-use super::kustomization::Kustomizations;
-use crate::failure::Failure;
-use crate::prose::count;
-use crate::report::NAMED;
-
-#[derive(Debug, Default)]
-pub(super) struct Tree {
-    /// The files, each with the directory that the user named if it was found in one.
-    pub(super) files: Vec<(PathBuf, Option<PathBuf>)>,
-    pub(super) kustomizations: Kustomizations,
-    pub(super) notes: Notes,
-    pub(super) failures: Vec<Failure>,
-    /// The skipped files in directories, by reason.
-    skipped: BTreeMap<&'static str, Vec<String>>,
-    seen: BTreeSet<PathBuf>,
-    walk: Walk,
-}
+use super::Files;
+use crate::failure::{Failure, Place};
 
 /// A pattern for paths that are not read. A `*` matches any text, including a `/`.
 pub(super) fn pattern(written: &str) -> Result<GlobMatcher, globset::Error> {
@@ -38,32 +22,16 @@ pub(super) fn pattern(written: &str) -> Result<GlobMatcher, globset::Error> {
     Ok(glob.compile_matcher())
 }
 
-impl Tree {
-    pub(super) fn of(paths: &[PathBuf], walk: Walk) -> Self {
-        let mut tree = Self {
-            walk,
-            ..Self::default()
-        };
-        for path in paths {
-            if tree.is_excluded(path) {
-                tree.skip("--exclude", path);
-            } else if path != Path::new(STDIN) && path.is_dir() {
-                tree.directory(path);
-            } else {
-                tree.file(path, None);
-            }
+impl Files {
+    /// Reads a file or a directory that the user names.
+    pub(super) fn path(&mut self, path: &Path) {
+        if self.is_excluded(path) {
+            self.skip("--exclude", path.display().to_string());
+        } else if path != Path::new(STDIN) && path.is_dir() {
+            self.directory(path);
+        } else {
+            self.once(path, None);
         }
-        for (why, files) in &tree.skipped {
-            let (number, files) = (count(files.len(), "file"), list(files, NAMED));
-            tree.notes
-                .push(&format!("skipped {number} ({why}): {files}"));
-        }
-        tree
-    }
-
-    fn skip(&mut self, reason: &'static str, file: &Path) {
-        let files = self.skipped.entry(reason).or_default();
-        files.push(file.display().to_string());
     }
 
     /// Whether the user excludes a path, or a directory around it.
@@ -78,8 +46,8 @@ impl Tree {
         plain != Path::new(STDIN) && plain.ancestors().any(is_match)
     }
 
-    /// Adds a file, unless a link or another argument led to it before.
-    fn file(&mut self, path: &Path, root: Option<&Path>) {
+    /// Reads a file, unless a link or another argument led to it before.
+    fn once(&mut self, path: &Path, root: Option<&Path>) {
         if path != Path::new(STDIN) {
             if let Ok(real) = std::fs::canonicalize(path)
                 && !self.seen.insert(real)
@@ -88,7 +56,7 @@ impl Tree {
             }
             self.kustomizations.look_around(path);
         }
-        self.files.push((path.to_owned(), root.map(Path::to_owned)));
+        self.file(path, root);
     }
 
     fn directory(&mut self, root: &Path) {
@@ -98,9 +66,10 @@ impl Tree {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
-                    let file = root.display().to_string();
+                    let (file, line) = (root.display().to_string(), None);
                     let what = format!("the directory cannot be read: {error}");
-                    self.failures.push(Failure::in_file(&file, None, what));
+                    let failure = Failure::new(Some(Place { file, line }), what);
+                    self.failures.push(failure);
                     continue;
                 }
             };
@@ -112,7 +81,10 @@ impl Tree {
             let is_ignored = listed.as_ref().is_some_and(|listed| !is_listed(listed));
             if is_ignored && !path.is_dir() {
                 if is_manifest(path) {
-                    self.skip("in .gitignore; --include-ignored includes it", path);
+                    self.skip(
+                        "in .gitignore; --include-ignored includes it",
+                        path.display().to_string(),
+                    );
                 }
             } else {
                 self.entry(&entry, root);
@@ -139,7 +111,7 @@ impl Tree {
         }
         if self.is_excluded(path) {
             if !is_directory {
-                self.skip("--exclude", path);
+                self.skip("--exclude", path.display().to_string());
             }
         } else if is_directory && !self.walk.recursive {
             let path = one_line(&path.display().to_string());
@@ -149,13 +121,13 @@ impl Tree {
             ));
         } else if is_directory {
             if entry.path_is_symlink() {
-                self.skip("a link to a directory", path);
+                self.skip("a link to a directory", path.display().to_string());
             }
         } else if path.exists() && !path.is_file() {
             // Reading a pipe would block until another process writes to it.
-            self.skip("not a regular file", path);
+            self.skip("not a regular file", path.display().to_string());
         } else {
-            self.file(path, Some(root));
+            self.once(path, Some(root));
         }
     }
 }
@@ -177,19 +149,7 @@ fn listed(root: &Path) -> Option<BTreeSet<PathBuf>> {
         .stdout
         .split(|byte| *byte == 0)
         .filter(|file| !file.is_empty())
-        .map(path_of)
+        .map(|file| PathBuf::from(OsStr::from_bytes(file)))
         .collect();
     Some(files)
-}
-
-#[cfg(unix)]
-fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt as _;
-
-    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
-}
-
-#[cfg(not(unix))]
-fn path_of(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }

@@ -105,8 +105,7 @@ fn a_rejected_pointer_is_traced_to_its_template() {
     let name = [("managedDataSource: my-image", "managedDataSource: My_Image")];
     let file = changed(&name);
     let words = format!("plan -f {file} --from plan-objects.yaml --settings {settings}");
-    let path = "spec.dataImportCronTemplates[0].spec.managedDataSource";
-    let line = format!("DataSource {GOLDEN}/My_Image: template my-image-cron, {path}");
+    let line = format!("DataImportCron {GOLDEN}/my-image-cron-amd64: template my-image-cron");
     let plan = text_of(&words);
     assert!(plan.contains("A DataSource is rejected: "), "{plan}");
     assert_eq!(plan.matches(&line).count(), 1, "{plan}");
@@ -139,7 +138,7 @@ fn two_templates_of_one_name_are_named() {
         let both = ["old-image-cron", "old-image-cron-arm64"];
         assert_eq!(stops(&json_of(&words)), both);
         let line =
-            format!("DataImportCron {GOLDEN}/old-image-cron-arm64: template old-image-cron,");
+            format!("DataImportCron {GOLDEN}/old-image-cron-arm64: template old-image-cron\n");
         let text = run(&format!("{words} -q"));
         text.prints(&["which one is not determined", &line]);
     }
@@ -400,7 +399,8 @@ fn an_edit_that_makes_a_template_invalid_destroys_its_disk() {
     let words = format!("plan -f {file} --from plan-objects.yaml --settings settings-stopped.yaml");
     run(&format!("{words} -q")).exits(1).prints(&[
         " has no disk any more: it points to my-image-amd64\n",
-        "  - my-image-amd64   deleted with its disk, and not imported again: its DataImportCron my-image-cron-amd64 is rejected",
+        "  - my-image-amd64   not imported: its DataImportCron my-image-cron-amd64 is rejected: ",
+        "spec.dataImportCronTemplates[0].spec.schedule); deleted with its disk\n",
     ]);
 }
 

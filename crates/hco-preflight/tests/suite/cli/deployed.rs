@@ -70,7 +70,7 @@ const UNKNOWN_SETTING: &str = "- settings: unknown setting `level`; did you mean
 #[rstest]
 #[case::protect(&[policy("a", "protect", level("warn"))], &[ACCEPTED, WARNED, A])]
 #[case::monitor(&[policy("a", "monitor", json!({}))], &[DENIED, A_MONITORS])]
-#[case::protect_first(&[policy("a", "monitor", json!({})), policy("b", "protect", level("warn"))], &[ACCEPTED, WARNED, B, "note: the settings of other policies for hyperconvergeds are not used: a; use --settings for these"])]
+#[case::protect_first(&[policy("a", "monitor", json!({})), policy("b", "protect", level("warn"))], &[ACCEPTED, WARNED, B])]
 #[case::first(&[policy("a", "protect", json!(null)), policy("b", "protect", level("warn"))], &[DENIED, A])]
 // The component `repair` adds a policy that only repairs.
 #[case::validating_first(&[edited(&policy("a", "protect", json!({})), &json!({"/spec/mutating": true})), policy("b", "protect", level("warn"))], &[ACCEPTED, B])]

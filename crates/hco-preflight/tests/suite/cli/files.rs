@@ -108,9 +108,9 @@ fn what_directories_have_besides_is_counted_once() {
     let skipped: Vec<&str> = notes.lines().filter(|it| it.contains("skipped")).collect();
     let link = "note: skipped 1 file (a link to a directory): ./up";
     let ignored = "note: skipped 2 files (in .gitignore; --include-ignored includes it): ./b.tmp.yaml, ./build/a.yaml";
-    let templates = "note: skipped templates of Helm charts; to check them, pipe `helm template CHART` to -f -: ./chart/templates/c.yaml";
+    let templates = "note: skipped 1 file (a template of a Helm chart; to check it, pipe `helm template CHART` to -f -): ./chart/templates/c.yaml";
     let chart = "note: skipped 1 document of other kinds: without a kind (1)";
-    assert_eq!(skipped, [link, ignored, templates, chart]);
+    assert_eq!(skipped, [link, templates, ignored, chart]);
     let all = run_in(&directory, "check -f . -R --include-ignored --arch amd64=1");
     all.prints(&["4 objects: accepted"]);
 }
@@ -172,7 +172,7 @@ fn the_files_of_a_config_map_are_read_once() {
     let check = run_in(&directory, "check -R -f . --arch amd64=3").exits(0);
     check
         .prints(&["\n1 object: "])
-        .notes("note: skipped documents that are not objects: ./patch.yaml:1\n");
+        .notes("note: skipped 1 file (a document that is not an object): ./patch.yaml:1\n");
 }
 
 /// A kustomization elsewhere must not declare a manifest a patch.

@@ -52,7 +52,7 @@ const NOTHING_TO_FIX: Answer = Answer("nothing to fix", 0);
 #[case::ssp_stopped(
     "status-ready.yaml",
     &[(SCHEDULE, WRONG_SCHEDULE)],
-    Answer("3 problems: SSP is stopped by good-cron", 1),
+    Answer("3 problems: data-import-cron-rejected; SSP is stopped by good-cron", 1),
     Answer("1 finding to fix manually", 1)
 )]
 #[case::compact_with_infra_nodes("status-ready.yaml", &[(CONTROL_PLANE, COMPACT)], TWO_DISKS, NOTHING_TO_FIX)]

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use engine::is_architecture;
-use serde_json::{Value, json};
+use serde_json::json;
+
+use crate::world::Node;
 
 /// The number of nodes by architecture: `amd64=3,arm64=2`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,13 +48,12 @@ impl FromStr for Counts {
 
 impl Counts {
     /// Hypothetical nodes with a role, with the labels that the kubelet sets, and with names that begin with this prefix.
-    pub fn nodes(&self, prefix: &str, role: &str) -> impl Iterator<Item = Value> {
-        self.0.iter().flat_map(move |(architecture, &count)| {
-            (1..=count).map(move |number| {
+    pub fn nodes(&self, prefix: &str, role: &str) -> Vec<Node> {
+        let mut nodes = Vec::new();
+        for (architecture, &count) in &self.0 {
+            for number in 1..=count {
                 let name = format!("{prefix}{architecture}-{number}");
-                json!({
-                    "apiVersion": "v1",
-                    "kind": "Node",
+                let node = json!({
                     "metadata": {
                         "name": name,
                         "labels": {
@@ -62,11 +63,11 @@ impl Counts {
                             format!("node-role.kubernetes.io/{role}"): "",
                         },
                     },
-                    "status": {
-                        "nodeInfo": {"architecture": architecture, "operatingSystem": "linux"},
-                    },
-                })
-            })
-        })
+                    "status": {"nodeInfo": {"architecture": architecture}},
+                });
+                nodes.extend(serde_json::from_value::<Node>(node));
+            }
+        }
+        nodes
     }
 }
