@@ -60,7 +60,7 @@ fn kubeconfigs(world: &World<'_>) {
     assert!(world.admin.run(&renamed).stderr.starts_with(&note));
 
     let elsewhere = world.admin.run(&[&check[..], &["-n", "default"]].concat());
-    let error = "error: nothing to check: there is no HyperConverged in the namespace `default`; specify a manifest with -f\n";
+    let error = "error: there is no HyperConverged in the namespace `default`; specify a manifest with -f\n";
     assert!(elsewhere.stderr.ends_with(error), "{elsewhere:?}");
     assert_eq!(elsewhere.code, Some(2));
 }
