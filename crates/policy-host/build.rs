@@ -111,8 +111,10 @@ fn remap() -> Result<String, String> {
 /// A separate directory, because the outer cargo locks its own directory until the build script ends. All profiles of
 /// the outer build and `make policy.wasm` use the same directory, so the module is built only once.
 fn target_directory(out: &Path) -> PathBuf {
-    // TARGET/PROFILE/build/policy-host-HASH/out
-    let target = out.ancestors().nth(4);
+    // DIRECTORY/PROFILE/build/policy-host-HASH/out, and with `--target`, DIRECTORY/TRIPLE/PROFILE/…
+    let triple = env::var("TARGET").unwrap_or_default();
+    let mut directories = out.ancestors().skip(4);
+    let target = directories.find(|directory| !directory.ends_with(&triple));
     target.unwrap_or(out).join("policy-module")
 }
 

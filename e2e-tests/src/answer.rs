@@ -112,7 +112,7 @@ fn patched(object: &Value, patch: &str) -> Result<Value, String> {
     Ok(object)
 }
 
-/// What the module itself returns for a request.
+/// The module's own response to a request.
 ///
 /// MIRRORS: policy-sdk-rust src/response.rs, `ValidationResponse`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

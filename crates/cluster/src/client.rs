@@ -70,7 +70,14 @@ impl Cluster {
                 timeout: connection.request_timeout,
                 until: connection.until,
                 expires,
-                client: Client::try_from(config).map_err(ClusterError::of_kubeconfig)?,
+                client: Client::try_from(config).map_err(|error| match error {
+                    kube::Error::ProxyProtocolUnsupported { .. }
+                    | kube::Error::ProxyProtocolDisabled { .. } => ClusterError::Other(format!(
+                        "{}; correct `proxy-url` in the kubeconfig, or HTTPS_PROXY",
+                        masked(&error.to_string())
+                    )),
+                    error => ClusterError::of_kubeconfig(error),
+                })?,
             })
         })
     }

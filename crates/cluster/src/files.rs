@@ -52,6 +52,12 @@ pub fn each_object(path: &Path, mut of: impl FnMut(&Path, Value)) -> Result<Vec<
             continue;
         }
         let read = text(&file).and_then(|text| {
+            // A pipe can be read only once.
+            let is_json = text.trim_ascii_start().starts_with(b"{");
+            if is_json && each_in_json(&*text, &mut drop).is_ok() {
+                each_in_json(&*text, &mut |object| of(&file, object))?;
+                return Ok(Vec::new());
+            }
             objects(&text).map_err(|error| {
                 let (name, line, what) = (name(&file), error.line, one_line(&error.what));
                 anyhow!("{name}:{line}: cannot be read as YAML or JSON: {what}")

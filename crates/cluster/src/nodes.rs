@@ -17,7 +17,7 @@ use crate::world::Node;
 
 /// Why objects are not a list of nodes.
 #[derive(Debug, thiserror::Error)]
-#[error("the node list {0}; create it with `kubectl get nodes -o yaml`")]
+#[error("the node list {0}")]
 pub struct NodeError(String);
 
 /// The labels of a node that are read.
@@ -85,10 +85,14 @@ impl Node {
 
     /// Reads a file in the format of `kubectl get nodes`: a `List` or `NodeList`, or a single `Node`.
     pub fn from_file(path: &Path, labels: &Labels) -> Result<Vec<Self>> {
-        let mut nodes = Vec::new();
-        each_object(path, |_, object| nodes.push(Self::read(&object, labels)))?;
-        let nodes = nodes.into_iter().collect::<Result<Vec<_>, _>>()?;
-        ensure!(!nodes.is_empty(), NodeError("is empty".to_owned()));
+        let mut read = Vec::new();
+        let skipped = each_object(path, |_, object| read.push(Self::read(&object, labels)))?;
+        ensure!(skipped.is_empty(), "{}", skipped.join("; "));
+        let nodes: Vec<Self> = read.into_iter().collect::<Result<_, _>>()?;
+        ensure!(
+            !nodes.is_empty(),
+            "the node list is empty; create it with `kubectl get nodes -o yaml`"
+        );
         Ok(nodes)
     }
 }

@@ -433,8 +433,11 @@ impl World {
         };
         let mut policies = Vec::new();
         let resource = list.state.kind.resource();
-        cluster.list(&resource, None, |object| policies.push(object))?;
-        Ok(policies)
+        match cluster.list(&resource, None, |object| policies.push(object)) {
+            // An older Kubewarden serves other versions.
+            Ok(()) | Err(ClusterError::Refused(404, _)) => Ok(policies),
+            Err(error) => Err(error),
+        }
     }
 
     /// Removes the objects that do not matter, and fields that can contain secrets.
@@ -486,7 +489,8 @@ const ANNOTATIONS: [&str; 7] = [
     "argocd.argoproj.io/tracking-id",
 ];
 
-/// A HyperConverged without the fields that are not read, and without credentials in the messages of conditions.
+/// A HyperConverged without managed fields, without labels and annotations that are not read, and without credentials in
+/// the messages of conditions.
 pub fn hyperconverged(object: &Value) -> Value {
     let mut reduced = object.clone();
     let mut keep = |pointer: &str, fields: &[&str]| {

@@ -27,7 +27,7 @@ pub(crate) enum Loss {
     Acceptance,
 }
 
-/// What an update ends, by template; `None` stands for the object as a whole. `accepted` are the same sides as if HCO and
+/// The losses of an update by template; `None` stands for the object as a whole. `accepted` are the same sides as if HCO and
 /// SSP rejected nothing.
 pub(crate) fn losses(
     before: &Side<'_>,

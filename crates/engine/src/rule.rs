@@ -75,6 +75,7 @@ pub struct Rule {
     /// Whether its findings say that the policy cannot evaluate the object. If only such a rule denies a request, the
     /// answer is a server error.
     pub is_about_the_policy: bool,
+    /// How its findings can be repaired. `EnableImport` also allows `PlaceOn`.
     pub repair: Option<Repair>,
     /// The alert of HCO that fires for its findings in a live object.
     pub alert: Option<&'static str>,

@@ -133,7 +133,7 @@ pub(crate) struct Subject {
     pub(crate) arch: Option<Counts>,
 
     #[command(flatten)]
-    pub(crate) source: Source,
+    pub(crate) source: ClusterSource,
 
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
@@ -163,8 +163,8 @@ pub(crate) struct Subject {
 
 /// Where the state of a cluster comes from.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Source {
-    /// Use the cluster of the current kubeconfig: its nodes and objects
+pub(crate) struct ClusterSource {
+    /// Use the cluster of the current kubeconfig: its nodes and objects. A live object is the old object of a file
     #[arg(long, help_heading = "Cluster")]
     pub(crate) cluster: bool,
 
@@ -181,7 +181,7 @@ pub(crate) struct Source {
     pub(crate) connection: Connection,
 }
 
-impl Source {
+impl ClusterSource {
     /// Whether a cluster is read, or files instead of one.
     pub(crate) fn is_live(&self) -> bool {
         self.cluster || self.from.is_some()
@@ -223,10 +223,12 @@ impl Source {
             Some(from) => format!("--from {}", file(from)),
             None => format!("--cluster {flags}").trim_end().to_owned(),
         };
-        let namespace = self.connection.namespace.as_deref();
-        let namespace = namespace.map(|name| format!("-n {}", shell_word(&one_line(name))));
-        let settings = settings.map(|path| format!("--settings {}", file(path)));
-        let options = [Some(state), namespace, settings];
+        let namespace = self.connection.namespace.as_ref();
+        let options = [
+            Some(state),
+            namespace.map(|name| format!("-n {}", shell_word(&one_line(name)))),
+            settings.map(|path| format!("--settings {}", file(path))),
+        ];
         options.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 }
@@ -386,7 +388,7 @@ pub(crate) struct Plan {
     pub(crate) hco_version: Option<String>,
 
     #[command(flatten)]
-    pub(crate) source: Source,
+    pub(crate) source: ClusterSource,
 
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
@@ -470,7 +472,7 @@ pub(crate) struct Settings {
     pub(crate) file: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) source: Source,
+    pub(crate) source: ClusterSource,
 }
 
 #[derive(Debug, clap::Args)]

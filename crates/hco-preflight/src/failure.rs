@@ -35,8 +35,10 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn new(place: Option<Place>, what: impl Into<String>) -> Self {
-        let what = what.into();
-        Self { place, what }
+        Self {
+            place,
+            what: what.into(),
+        }
     }
 }
 

@@ -161,6 +161,8 @@ struct Fixed<'q> {
     fixes: Vec<Remedy>,
     before: Report,
     report: Report,
+    /// The object in the written file, where its line numbers can differ.
+    written: Option<Object>,
     /// Why the user has to edit the file manually.
     manual: Vec<String>,
 }
@@ -174,6 +176,7 @@ impl<'q> Fixed<'q> {
             fixes: Vec::new(),
             before: report.clone(),
             report,
+            written: None,
             manual: Vec::new(),
         }
     }
@@ -322,7 +325,13 @@ impl<'q> Fixed<'q> {
     }
 
     fn judged(self) -> Judged {
-        Judged::new(Arc::clone(self.question), self.report)
+        let mut question = Arc::clone(self.question);
+        if let Some(object) = self.written
+            && let Some(found) = &mut Arc::make_mut(&mut question).found
+        {
+            found.object = Arc::new(object);
+        }
+        Judged::new(question, self.report)
     }
 }
 

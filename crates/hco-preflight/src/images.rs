@@ -197,8 +197,8 @@ pub(crate) fn registries(sources: Option<&Path>) -> Result<Registries> {
         let sources = cluster::files::text(path).and_then(|text| Sources::from_bytes(&text));
         sources.with_context(|| format!("--sources-path {}", foreign::path(path)))
     };
-    let sources = sources.map(read).transpose()?;
-    Ok(Registries::new(sources.unwrap_or_default()))
+    let described = sources.map(read).transpose()?;
+    Ok(Registries::new(described.unwrap_or_default()))
 }
 
 /// Looks up all images in parallel.

@@ -27,9 +27,9 @@ fn options<'o>(width: usize) -> Options<'o> {
         .break_words(false)
 }
 
-/// Breaks a text into lines that leave this space in the terminal. Only lines with a longer word can be longer.
-pub(crate) fn wrap(text: &str, space: usize) -> Vec<String> {
-    let options = options(width().saturating_sub(space));
+/// Breaks a text into lines that fit beside an indentation. Only lines with a longer word can be longer.
+pub(crate) fn wrap(text: &str, indentation: usize) -> Vec<String> {
+    let options = options(width().saturating_sub(indentation));
     text.lines()
         .flat_map(|line| textwrap::wrap(line, &options))
         .map(std::borrow::Cow::into_owned)

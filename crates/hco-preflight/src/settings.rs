@@ -7,7 +7,7 @@ use cluster::{Notes, Reader};
 use engine::RULES;
 use serde_json::{Map, Value};
 
-use crate::args::{self, Source};
+use crate::args::{self, ClusterSource};
 use crate::exit::Exit;
 use crate::input::hco_version::operator_version;
 use crate::input::validated;
@@ -55,7 +55,7 @@ fn with_defaults(settings: &Value) -> Value {
 }
 
 /// The settings that a manifest without a status needs: the version of HCO, and the common templates that it ships.
-fn of_cluster(source: &Source, notes: &mut Notes) -> Result<Value> {
+fn of_cluster(source: &ClusterSource, notes: &mut Notes) -> Result<Value> {
     let world = source.world(None, None, Reader::Check, notes)?;
     let all = world.hyperconvergeds(source.connection.namespace.as_deref())?;
     let object = match all.as_slice() {

@@ -147,6 +147,7 @@ impl Verdicts {
             .map(Judged::exit)
             .chain(failed)
             .max()
+            // Only --allow-empty leaves nothing to evaluate.
             .unwrap_or(Exit::Accepted)
     }
 

@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use directories_next::ProjectDirs;
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 use wasmtime_provider::wasmtime::{Engine, Module, Result};
@@ -11,8 +10,19 @@ use wasmtime_provider::wasmtime::{Engine, Module, Result};
 /// The user's cache directory: `$XDG_CACHE_HOME/hco-preflight`, else `~/.cache/hco-preflight`;
 /// `~/Library/Caches/hco-preflight` on macOS. `None` if there is no home directory.
 pub fn cache_directory() -> Option<PathBuf> {
-    let project = ProjectDirs::from("", "", "hco-preflight")?;
-    Some(project.cache_dir().to_owned())
+    // The XDG specification requires programs to ignore relative paths.
+    let absolute = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let home = || absolute("HOME");
+    let caches = if cfg!(target_os = "macos") {
+        home()?.join("Library/Caches")
+    } else {
+        absolute("XDG_CACHE_HOME").or_else(|| Some(home()?.join(".cache")))?
+    };
+    Some(caches.join("hco-preflight"))
 }
 
 /// Compiles a module, or reads it from the cache. A cache that cannot be used is not an error.

@@ -66,7 +66,7 @@ pub struct SettingsVerdict {
 }
 
 impl Policy {
-    /// The policy of this project, from the sources with which this crate was built.
+    /// The module of this project, from the sources with which this crate was built.
     pub fn embedded_module() -> &'static [u8] {
         MODULE
     }

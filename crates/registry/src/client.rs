@@ -24,7 +24,9 @@ use crate::sources::{Way, is_loopback};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Question {
     Manifest,
-    /// Its manifest and its configuration. It must not be an index.
+    /// Its manifest and its configuration.
+    ///
+    /// DIVERGES: for an index, oci-client reads the image for this machine. The policy never asks for an index.
     ManifestAndConfig,
 }
 

@@ -139,18 +139,32 @@ impl Connection {
         &self,
         kubeconfig: Kubeconfig,
     ) -> Result<(Config, Option<String>, bool), ClusterError> {
-        let current = kubeconfig.current_context.as_ref();
-        let context = self
+        let named = self
             .context
             .as_ref()
-            .or(current)
+            .or(kubeconfig.current_context.as_ref())
             .cloned()
-            .unwrap_or_default();
+            .filter(|name| !name.is_empty());
+        let context = named.ok_or_else(|| {
+            ClusterError::Other("the kubeconfig has no current context; choose one with `kubectl config use-context`".to_owned())
+        })?;
         let found = kubeconfig
             .contexts
             .iter()
             .find(|named| named.name == context)
             .and_then(|named| named.context.as_ref());
+        // kube sends requests without credentials if the user does not exist.
+        if let Some(user) = found.and_then(|context| context.user.as_ref())
+            && !user.is_empty()
+            && !kubeconfig
+                .auth_infos
+                .iter()
+                .any(|named| named.name == *user)
+        {
+            return Err(ClusterError::Other(format!(
+                "user \"{user}\" does not exist in the kubeconfig"
+            )));
+        }
         let has_proxy = kubeconfig
             .clusters
             .iter()

@@ -4,8 +4,10 @@
 //! Its standard output contains the credentials and is never printed. Its standard error is the user's, as with kubectl,
 //! because the command asks there.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,13 +18,16 @@ use serde_json::json;
 
 use super::ClusterError;
 
+/// The credentials from each command that ran.
+static LOGINS: Mutex<BTreeMap<String, Credentials>> = Mutex::new(BTreeMap::new());
+
 /// The output of a command.
 #[derive(Deserialize)]
 struct ExecCredential {
     status: Credentials,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Credentials {
     token: Option<String>,
@@ -38,8 +43,14 @@ pub(super) fn log_in(auth: &mut AuthInfo) -> Result<Option<Timestamp>, ClusterEr
     let Some(exec) = auth.exec.take() else {
         return Ok(None);
     };
-    let credentials = run(&exec)?;
+    let key = json!(exec).to_string();
+    let mut logins = LOGINS.lock().unwrap_or_else(PoisonError::into_inner);
+    let credentials = match logins.get(&key) {
+        Some(known) if !is_expired(known.expiration_timestamp) => known.clone(),
+        _ => run(&exec)?,
+    };
     let encoded = |data: String| STANDARD.encode(data);
+    logins.insert(key, credentials.clone());
     auth.token = credentials.token.map(Into::into);
     auth.client_certificate_data = credentials.client_certificate_data.map(encoded);
     auth.client_key_data = credentials.client_key_data.map(|key| encoded(key).into());

@@ -78,7 +78,12 @@ impl World {
         for list in world.lists_mut() {
             let (kind, is_read) = (list.state().kind, list.state().is_read);
             if kind.is_read_by(reader) && !kind.is_optional() && !is_read {
-                let why = format!("{shown} has no objects and no empty list of this kind");
+                // A must-gather can have the PersistentVolumeClaims of other namespaces.
+                let place = match seen.count(kind.name) {
+                    0 => "",
+                    _ => " in a namespace of golden images",
+                };
+                let why = format!("{shown} has no objects and no empty list of this kind{place}");
                 list.state_mut().set_gap(one_line(&why), false);
             }
         }

@@ -8,10 +8,12 @@ mod machines;
 mod problems;
 mod text;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum as _;
+use cluster::files::STDIN;
 use cluster::{ClusterError, Condition, Gap, Notes};
 use serde::Serialize;
 
@@ -71,6 +73,11 @@ fn check_usage(args: &args::Check) -> Result<()> {
             "{option} requires a file: add -f FILE, or remove {option}"
         );
     }
+    let is_stdin = subject.settings.as_deref() == Some(Path::new(STDIN));
+    ensure!(
+        args.wait.is_none() || !is_stdin,
+        "--wait reads the settings at each poll: write them to a file instead of - (standard input)"
+    );
     if !matches!(args.output, Format::Text | Format::Json | Format::Markdown) {
         let value = args.output.to_possible_value();
         let name = value.as_ref().map_or("", |value| value.get_name());
@@ -88,7 +95,7 @@ fn wait(args: &args::Check, terminal: &Terminal) -> Result<Checked> {
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
     let mut source = args.subject.source.clone();
     source.connection.until = until;
-    let settings = args.subject.settings.as_ref();
+    let settings = args.subject.settings.as_deref();
     let mut is_first = true;
     let mut cluster = None;
     loop {

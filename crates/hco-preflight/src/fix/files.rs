@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anstyle::Style;
 use anyhow::{Context, Result, anyhow, ensure};
 use cluster::foreign::{self};
-use manifest::{EditError, Object, edited};
+use manifest::{EditError, Object, edited, objects};
 use serde_json::Value;
 use similar::TextDiff;
 use tempfile::NamedTempFile;
@@ -40,7 +40,7 @@ pub(super) fn write_or_show(
             let fixed = of_file.iter().find(|fixed| fixed.is(object));
             fixed.map(|fixed| &fixed.value)
         };
-        let text = edit(source, value)?;
+        let text = edit(source, value).with_context(|| foreign::one_line(&source.name()))?;
         let is_changed = text != source.text;
         if is_changed {
             note_summaries(of_file, terminal);
@@ -62,6 +62,13 @@ pub(super) fn write_or_show(
             let what = format!("not written: {}", chain(&error));
             failures.push(Failure::new(Some(Place { file, line }), what));
             of_file.iter_mut().for_each(Fixed::reset);
+            continue;
+        }
+        let written = objects(text.as_bytes()).into_iter().flatten();
+        for (before, after) in source.objects.iter().zip(written) {
+            if let Some(fixed) = of_file.iter_mut().find(|fixed| fixed.is(before)) {
+                fixed.written = Some(after);
+            }
         }
     }
     Ok(())

@@ -72,8 +72,8 @@ impl<'s> Check<'s> {
         let source = &subject.source;
         let world = source
             .is_live()
-            .then(|| source.world(None, None, Reader::Check, notes));
-        let world = world.transpose()?;
+            .then(|| source.world(None, None, Reader::Check, notes))
+            .transpose()?;
         let skipped = world.as_ref().and_then(World::skipped);
         files
             .failures
@@ -276,7 +276,7 @@ fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
 
 /// Why nothing is evaluated.
 pub(crate) enum Unread {
-    /// There are no objects, which `--allow-empty` accepts.
+    /// There is nothing to evaluate, and `--allow-empty` accepts that.
     Nothing(String),
     Failed(Vec<Failure>),
 }

@@ -92,8 +92,7 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
         files.path(path);
     }
     for (why, names) in &files.skipped {
-        let (number, names) = (count(names.len(), "file"), list(names, NAMED));
-        let note = format!("skipped {number} ({why}): {names}");
+        let note = format!("skipped {} ({why})", list(names, NAMED));
         files.notes.push(&note);
     }
     // Only a VirtualMachine depends on other objects in the files.
@@ -124,8 +123,9 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
 pub(crate) type Wanted = &'static [&'static str];
 
 /// Rejects a command line that reads standard input more than once.
-pub(crate) fn check_stdin<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<()> {
-    let mut stdin = paths.into_iter().filter(|path| *path == Path::new(STDIN));
+pub(crate) fn check_stdin(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<()> {
+    let stdin = Path::new(STDIN);
+    let mut stdin = paths.into_iter().filter(|path| path.as_ref() == stdin);
     ensure!(
         stdin.nth(1).is_none(),
         "only one of the files can be - (standard input)"

@@ -36,12 +36,7 @@ impl Module {
             None => Policy::from_bytes(Policy::embedded_module(), &options)?,
             Some(path) => {
                 let option = || format!("--policy {}", foreign::path(path));
-                let bytes = cluster::files::text(path).with_context(|| {
-                    format!(
-                        "{}; to download a module, run `kwctl pull --output-path policy.wasm ADDRESS`",
-                        option()
-                    )
-                })?;
+                let bytes = cluster::files::text(path).context("--policy takes a file; to download a module, run `kwctl pull --output-path policy.wasm ADDRESS`")?;
                 Policy::from_bytes(&bytes, &options).with_context(option)?
             }
         }))

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::{Result, anyhow, bail, ensure};
 use cluster::field::{in_namespace, key, name};
@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 use super::nodes::of_file;
 use super::policies::Policies;
 use super::question::{Against, Question};
-use crate::args::{Plan, Source};
+use crate::args::{ClusterSource, Plan};
 use crate::input::apply;
 use crate::input::files::{self, Found};
 use crate::input::hco_version::ShownVersion;
@@ -72,7 +72,7 @@ pub(crate) struct Outlook {
 
 /// Reads the data for a plan, and evaluates it.
 pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
-    let (source, settings) = (&args.source, args.settings.as_ref());
+    let (source, settings) = (&args.source, args.settings.as_deref());
     let named = [&source.from, &args.settings, &args.nodes];
     files::check_stdin(named.into_iter().flatten().chain(&args.filename))?;
     check_source(source)?;
@@ -110,22 +110,22 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
         (None, None) => None,
     };
     let asked = (nodes, args.hco_version.as_deref());
-    Situation::of((source, settings), world, &question, asked, notes)
+    Situation::of(source, settings, world, &question, asked, notes)
 }
 
 /// Reads the data for `check` of a cluster, and finds outstanding changes.
 pub(crate) fn observe(
-    source: &Source,
-    settings: Option<&PathBuf>,
+    source: &ClusterSource,
+    settings: Option<&Path>,
     cluster: Option<Cluster>,
     notes: &mut Notes,
 ) -> Result<Situation> {
-    files::check_stdin(source.from.iter().chain(settings))?;
+    files::check_stdin(source.from.as_deref().into_iter().chain(settings))?;
     check_source(source)?;
     let world = read(Reader::Cluster, source, None, cluster, notes)?;
     let question = unchanged(only(source, &world, notes)?);
     let asked = (None, None);
-    Situation::of((source, settings), world, &question, asked, notes)
+    Situation::of(source, settings, world, &question, asked, notes)
 }
 
 /// There is nothing to check, for this reason.
@@ -141,7 +141,7 @@ impl fmt::Display for NoHyperConverged {
 impl std::error::Error for NoHyperConverged {}
 
 /// Rejects a command line without a source of the current state, before anything is read.
-fn check_source(source: &Source) -> Result<()> {
+fn check_source(source: &ClusterSource) -> Result<()> {
     ensure!(
         source.is_live(),
         "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
@@ -152,7 +152,7 @@ fn check_source(source: &Source) -> Result<()> {
 /// The current state. It includes the labels of nodes that matter to this object.
 fn read(
     reader: Reader,
-    source: &Source,
+    source: &ClusterSource,
     object: Option<&Value>,
     cluster: Option<Cluster>,
     notes: &mut Notes,
@@ -166,7 +166,7 @@ fn read(
 }
 
 /// The only HyperConverged. HCO reconciles only one.
-fn only(source: &Source, world: &World, notes: &mut Notes) -> Result<Value> {
+fn only(source: &ClusterSource, world: &World, notes: &mut Notes) -> Result<Value> {
     let own = source.connection.namespace.as_deref();
     let wanted: Vec<&Value> = world
         .hyperconvergeds
@@ -203,14 +203,14 @@ fn only(source: &Source, world: &World, notes: &mut Notes) -> Result<Value> {
 impl Situation {
     /// Compares the states with the requested nodes and version of HCO, if there are any.
     fn of(
-        (source, settings): (&Source, Option<&PathBuf>),
+        source: &ClusterSource,
+        settings: Option<&Path>,
         world: World,
         question: &Question,
         (nodes, version): (Option<Vec<Node>>, Option<&str>),
         notes: &mut Notes,
     ) -> Result<Self> {
         let questions = std::slice::from_ref(question);
-        let settings = settings.map(PathBuf::as_path);
         let mut policies = Policies::read(settings, None, Some(&world), questions, notes)?;
         let given: Vec<&Value> = question.old().into_iter().chain([&question.sent]).collect();
         if question.found.is_none() {

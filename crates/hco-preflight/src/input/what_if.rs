@@ -84,7 +84,11 @@ impl WhatIf {
             let Some(stay) = names.len().checked_sub(part.number) else {
                 let wanted = count(part.number, &format!("{} node", part.role));
                 let (name, number) = (&part.architecture, names.len());
-                bail!("--what-if: {wanted} of {name} cannot leave: the cluster has {number}");
+                let hint = match part.role {
+                    CONTROL_PLANE => "",
+                    _ => " without the control-plane role; for the others, use control-plane:",
+                };
+                bail!("--what-if: {wanted} of {name} cannot leave: found {number}{hint}");
             };
             left.extend(names.into_iter().skip(stay).map(|(_, name)| name.clone()));
         }

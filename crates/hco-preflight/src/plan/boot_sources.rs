@@ -80,13 +80,11 @@ pub(super) struct CronBefore {
 impl<'c> BootSources<'c> {
     /// The boot sources after the requested change, which does nothing if HCO does not store the object.
     pub(super) fn after(situation: &'c Situation, is_stored: bool) -> Self {
-        let (forecast, changes) = (situation.forecast_after(), situation.changes());
-        let changes = changes.filter(|_| is_stored);
         Self::new(
             situation,
             &situation.after,
-            forecast,
-            changes,
+            situation.forecast_after(),
+            situation.changes().filter(|_| is_stored),
             !situation.is_asked,
         )
     }
@@ -276,8 +274,8 @@ impl<'c> BootSources<'c> {
 
     /// The change of a DataSource that points to another one than before.
     pub(super) fn retarget(&self, key: &Key) -> Option<&Retarget> {
-        let mut retargeted = self.changes.data_sources.retargeted.iter();
-        retargeted.find(|pointer| pointer.key == *key)
+        let retargeted = &self.changes.data_sources.retargeted;
+        retargeted.iter().find(|pointer| pointer.key == *key)
     }
 
     /// The deleted DataImportCron whose DataSource and disk a new one takes over.

@@ -214,7 +214,7 @@ impl<'w> Sides<'w> {
         let (before, departure) = self.nodes.get(node)?;
         let (what, unless) = match (*departure)? {
             Departure::AlreadyExcluded => {
-                return Some((already_orphaned(self.situation, key, node), false));
+                return Some((already_orphaned(self.situation, key, before), false));
             }
             Departure::Excluded => (
                 format!("the placement excludes its node {node}: it keeps running there {WITHOUT}"),
@@ -337,8 +337,8 @@ fn row(key: &Key, effect: Effect, detail: &str) -> Row {
     Row::new(effect, "VirtualMachine", key, detail)
 }
 
-/// What happens to the DataSource of a disk, as a clause about it, and what to do if the disk does not exist yet. `None` if
-/// nothing happens.
+/// The change of a disk's DataSource as a clause, with the advice for a disk that does not exist yet. `None` if nothing
+/// happens.
 fn loss(
     situation: &Situation,
     changes: Option<&Changes>,
@@ -360,8 +360,8 @@ fn loss(
         let own = machine
             .own_architecture()
             .filter(|_| has_disks != Some(true))?;
-        let mut retargeted = changes.data_sources.retargeted.iter();
-        let pointer = retargeted.find(|pointer| pointer.key == *source)?;
+        let retargeted = &changes.data_sources.retargeted;
+        let pointer = retargeted.iter().find(|pointer| pointer.key == *source)?;
         let key = source.beside(pointer.to.as_ref()?.raw());
         let mut sources = situation.forecast_after()?.data_sources.iter();
         let target = sources.find(|target| target.key() == key)?;
@@ -581,13 +581,9 @@ fn once_stopped(machine: &Machine) -> &'static str {
 const WITHOUT: &str = "without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period";
 
 /// The row of a VM that already runs without virt-handler, with advice.
-fn already_orphaned(situation: &Situation, machine: &Key, node: &str) -> Row {
-    let lost = situation
-        .nodes_after
-        .iter()
-        .find(|after| after.name == node)
-        .map(|node| &*node.architecture)
-        .filter(|architecture| !architecture.is_empty());
+fn already_orphaned(situation: &Situation, machine: &Key, node: &Node) -> Row {
+    let (name, lost) = (&node.name, Some(&*node.architecture));
+    let lost = lost.filter(|architecture| !architecture.is_empty());
     let workload = situation.after.report.workload_architectures.as_deref();
     let then = match lost.filter(|lost| !is_in(workload.unwrap_or_default(), lost)) {
         None => ", or shut it down inside the guest".to_owned(),
@@ -596,7 +592,7 @@ fn already_orphaned(situation: &Situation, machine: &Key, node: &str) -> Row {
         ),
     };
     let what = format!(
-        "the placement excludes its node {node}: it runs there {WITHOUT}; include the node in the placement again{then}"
+        "the placement already excludes its node {name}: it runs there {WITHOUT}; include the node in the placement again{then}"
     );
     row(machine, Effect::AlreadyOrphaned, &what)
 }
@@ -604,13 +600,13 @@ fn already_orphaned(situation: &Situation, machine: &Key, node: &str) -> Row {
 /// The VMs that run on nodes that the placement already excludes.
 pub(crate) fn on_excluded_nodes(situation: &Situation) -> impl Iterator<Item = Row> {
     let nodes = situation.nodes_after.iter();
-    let excluded: BTreeSet<&str> = nodes
+    let excluded: BTreeMap<&str, &Node> = nodes
         .filter(|node| !has_virt_handler(&situation.after, node))
-        .map(|node| &*node.name)
+        .map(|node| (&*node.name, node))
         .collect();
-    running(situation)
-        .filter(move |(_, node)| excluded.contains(node))
-        .map(move |(machine, node)| already_orphaned(situation, &machine, node))
+    running(situation).filter_map(move |(machine, node)| {
+        Some(already_orphaned(situation, &machine, excluded.get(node)?))
+    })
 }
 
 #[cfg(test)]

@@ -1,20 +1,24 @@
-//! What stops SSP because the API server or CDI rejects it, with the templates and fields.
+//! The objects that stop SSP because the API server or CDI rejects them, with their templates and fields.
 
 use cluster::foreign::{Foreign, one_line};
 use engine::Stopped;
 use operator_models::cdi::data_source::examine_names;
 
 use crate::prose::{folded, line};
-use crate::report::{Cron, Forecast};
+use crate::report::{Cron, DataSource, Forecast};
 use crate::rows::{Effect, Row};
 use crate::terminal::{BOLD, RED};
 
-fn row(cron: &Cron) -> Row {
+/// A row about a DataImportCron, and the rejected DataSource for it.
+fn row(cron: &Cron, source: Option<&DataSource>) -> Row {
     let (key, template) = (cron.key(), &cron.template);
     let path = cron.rejected_path.as_ref();
     let at = path.map_or_else(String::new, |path| format!(", {path}"));
     let object = one_line(&key.to_string());
-    let what = format!("DataImportCron {object}: template {template}{at}");
+    let source = source.map_or_else(String::new, |source| {
+        format!(", DataSource {}", source.name)
+    });
+    let what = format!("DataImportCron {object}: template {template}{source}{at}");
     Row::new(Effect::StopsSsp, "DataImportCron", &key, &what)
         .about("template", Some(template.raw()))
         .about("path", path.map(Foreign::raw))
@@ -57,25 +61,28 @@ pub(crate) fn of(forecast: Option<&Forecast>) -> Vec<Row> {
     let Some(forecast) = forecast else {
         return Vec::new();
     };
-    let stops = |cron: &&Cron| match forecast.stopped {
-        None => false,
-        Some(Stopped::DataSource) => has_rejected_source(forecast, cron),
-        Some(Stopped::DataImportCron) => cron.rejected.is_some(),
-        Some(Stopped::SameName) => {
-            let key = cron.key();
-            let same = forecast.crons.iter().filter(|other| other.key() == key);
-            same.count() > 1
-        }
+    let stop = |cron: &Cron| {
+        let source = match forecast.stopped? {
+            Stopped::DataSource => Some(rejected_source(forecast, cron)?),
+            Stopped::DataImportCron => cron.rejected.as_ref().map(|_| None)?,
+            Stopped::SameName => {
+                let key = cron.key();
+                let same = forecast.crons.iter().filter(|other| other.key() == key);
+                (same.count() > 1).then_some(None)?
+            }
+        };
+        Some(row(cron, source))
     };
-    let mut stops: Vec<Row> = forecast.crons.iter().filter(stops).map(row).collect();
+    let mut stops: Vec<Row> = forecast.crons.iter().filter_map(stop).collect();
     stops.dedup();
     stops
 }
 
-/// Whether the API server rejects a DataSource that SSP creates: a pointer, or a DataSource of SSP's VM templates, which has
-/// the name of its DataImportCron in a label. CDI creates the others, so their rejection does not stop SSP.
-fn has_rejected_source(forecast: &Forecast, cron: &Cron) -> bool {
-    forecast.data_sources.iter().any(|source| {
+/// The DataSource of SSP for a DataImportCron, if the API server rejects it: a pointer, or a DataSource of SSP's VM
+/// templates, which has the name of its DataImportCron in a label. CDI creates the others, so their rejection does not stop
+/// SSP.
+fn rejected_source<'f>(forecast: &'f Forecast, cron: &Cron) -> Option<&'f DataSource> {
+    forecast.data_sources.iter().find(|source| {
         let name = source.name.raw();
         let is_invalid = examine_names(name, None).is_some();
         match &source.points_to {

@@ -12,8 +12,8 @@ use crate::hco::template::Template;
 /// The annotation in which HCO's conversion stores the fields that only v1 has.
 const V1_ONLY: &str = "hco.kubevirt.io/v1-only-fields";
 
-/// The fields that rules evaluate, independent of the API version. If these fields are equal in two objects, the policy
-/// gives both the same verdict.
+/// The fields that rules evaluate, and the version of the API that they are in. If they are equal in two objects, the
+/// policy gives both the same verdict.
 #[derive(Debug, PartialEq)]
 pub struct EvaluatedFields<'a> {
     pub version: ApiVersion,

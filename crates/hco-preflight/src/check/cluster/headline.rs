@@ -114,16 +114,17 @@ pub(super) fn of(checked: &Checked) -> (Style, String) {
     }
 }
 
-/// A problem of the HyperConverged counts, and otherwise each object once, whatever is wrong with it. The problems include
-/// what stops SSP.
+/// A problem of the HyperConverged counts, and otherwise each object once, whatever is wrong with it. An object that stops
+/// SSP does not count again if a problem is about its template.
 fn number_of_problems(rows: &[Row]) -> usize {
     let (problems, others): (Vec<&Row>, Vec<&Row>) = rows
         .iter()
         .filter(|row| row.severity == Severity::Loss)
         .partition(|row| row.effect == Effect::Problem);
+    let told: BTreeSet<&str> = problems.iter().map(|row| stops::template(row)).collect();
     let objects: BTreeSet<_> = others
         .iter()
-        .filter(|row| row.effect != Effect::StopsSsp || problems.is_empty())
+        .filter(|row| row.effect != Effect::StopsSsp || !told.contains(stops::template(row)))
         .map(|row| row.key())
         .collect();
     problems.len() + objects.len()

@@ -105,7 +105,9 @@ fn a_rejected_pointer_is_traced_to_its_template() {
     let name = [("managedDataSource: my-image", "managedDataSource: My_Image")];
     let file = changed(&name);
     let words = format!("plan -f {file} --from plan-objects.yaml --settings {settings}");
-    let line = format!("DataImportCron {GOLDEN}/my-image-cron-amd64: template my-image-cron");
+    let line = format!(
+        "DataImportCron {GOLDEN}/my-image-cron-amd64: template my-image-cron, DataSource My_Image"
+    );
     let plan = text_of(&words);
     assert!(plan.contains("A DataSource is rejected: "), "{plan}");
     assert_eq!(plan.matches(&line).count(), 1, "{plan}");

@@ -129,7 +129,7 @@ fn a_proxy_that_is_not_there_is_named() {
         ),
         (
             "ftp",
-            "configured proxy ftp://***@127.0.0.1:1/ uses an unsupported protocol",
+            "configured proxy ftp://***@127.0.0.1:1/ uses an unsupported protocol; correct `proxy-url` in the kubeconfig, or HTTPS_PROXY",
         ),
     ] {
         let proxy = format!("{scheme}://bob:SECRET@127.0.0.1:1");

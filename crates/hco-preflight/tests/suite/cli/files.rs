@@ -106,9 +106,10 @@ fn what_directories_have_besides_is_counted_once() {
     let check = run_in(&directory, "check -f . -R --arch amd64=1").exits(0);
     let notes = check.prints(&["2 objects: accepted"]).stderr;
     let skipped: Vec<&str> = notes.lines().filter(|it| it.contains("skipped")).collect();
-    let link = "note: skipped 1 file (a link to a directory): ./up";
-    let ignored = "note: skipped 2 files (in .gitignore; --include-ignored includes it): ./b.tmp.yaml, ./build/a.yaml";
-    let templates = "note: skipped 1 file (a template of a Helm chart; to check it, pipe `helm template CHART` to -f -): ./chart/templates/c.yaml";
+    let link = "note: skipped ./up (a link to a directory)";
+    let ignored =
+        "note: skipped ./b.tmp.yaml, ./build/a.yaml (in .gitignore; --include-ignored includes it)";
+    let templates = "note: skipped ./chart/templates/c.yaml (a template of a Helm chart; to check it, pipe `helm template CHART` to -f -)";
     let chart = "note: skipped 1 document of other kinds: without a kind (1)";
     assert_eq!(skipped, [link, templates, ignored, chart]);
     let all = run_in(&directory, "check -f . -R --include-ignored --arch amd64=1");
@@ -172,7 +173,7 @@ fn the_files_of_a_config_map_are_read_once() {
     let check = run_in(&directory, "check -R -f . --arch amd64=3").exits(0);
     check
         .prints(&["\n1 object: "])
-        .notes("note: skipped 1 file (a document that is not an object): ./patch.yaml:1\n");
+        .notes("note: skipped ./patch.yaml:1 (a document that is not an object)\n");
 }
 
 /// A kustomization elsewhere must not declare a manifest a patch.
@@ -250,7 +251,7 @@ fn what_a_pattern_excludes_is_not_read(
     ]);
     let words = format!("check {words} --exclude {pattern} --arch amd64=3");
     let check = run_in(&directory, &words).exits(if is_excluded { 0 } else { 2 });
-    let note = "skipped 1 file (--exclude): ";
+    let note = "deploy/charts/b.tmpl.yaml (--exclude)\n";
     assert_eq!(check.stderr.contains(note), is_excluded, "{check:?}");
 }
 
@@ -276,7 +277,7 @@ fn what_is_not_a_file_is_skipped_in_a_directory() {
     let socket = directory.join("socket.yaml");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     let check = run_in(&directory, "check --arch amd64=1 -f .").exits(0);
-    check.notes("skipped 2 files (not a regular file): ");
+    check.notes("skipped ./kustomization.yaml, ./socket.yaml (not a regular file)");
 }
 
 /// A workflow would interpret the second line as a command.

@@ -141,8 +141,7 @@ fn a_virtual_machine_on_an_excluded_node_is_said() {
         let detail = rows(&document, "VirtualMachine")[0]["detail"].to_string();
         assert!(detail.contains(then), "{detail}");
     }
-    let row =
-        "! default/vm: the placement excludes its node node-7: it runs there without virt-handler";
+    let row = "! default/vm: the placement already excludes its node node-7: it runs there without virt-handler";
     let headline = "1 VM is orphaned (OrphanedVirtualMachineInstances)";
     run(&format!("check -q --from {from}")).prints(&[headline, row]);
     // KubeVirt cannot migrate it.
