@@ -66,6 +66,15 @@ fn the_object_or_the_kind_has_the_version() {
     }
 }
 
+/// With `generateName`, the API server chooses the name later.
+#[test]
+fn an_object_may_have_no_name() {
+    let mut request = request("v1", None);
+    request["object"]["metadata"] = json!({"namespace": "a", "generateName": "x-"});
+    let message = evaluate(&request).message.unwrap();
+    assert!(message.contains(" a/(without a name): "), "{message}");
+}
+
 #[test]
 fn a_subresource_is_accepted_however_its_key_is_written() {
     for (key, code) in [

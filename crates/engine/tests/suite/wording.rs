@@ -122,7 +122,7 @@ fn other_facts_and_fixes_are_as_reviewed() {
     settings().bind(|| insta::assert_snapshot!(FACTS_AND_FIXES, text));
 }
 
-const WITH_FACTS_AND_FIXES: [&str; 35] = [
+const WITH_FACTS_AND_FIXES: [&str; 36] = [
     "architectures-partial/default-preference-for-one-architecture",
     "boot-source-empty/narrow-annotation",
     "boot-source-empty/own-namespace",
@@ -153,6 +153,7 @@ const WITH_FACTS_AND_FIXES: [&str; 35] = [
     "images/partial-as-the-image",
     "images/partial-but-supported",
     "images/unsupported",
+    "no-workload-nodes/placement-on-arm",
     "ratchet/name-that-stops-ssp",
     "ratchet/two-images-become-one",
     "ratchet/valid-entry-removed",
