@@ -80,7 +80,7 @@ pub(crate) fn merge_command(
     let name = Some(hco.name.as_str()).filter(|name| is_dns1123_subdomain(name));
     let namespace = Some(hco.namespace.as_str()).filter(|name| is_dns1123_label(name));
     let (name, namespace) = (name.unwrap_or("NAME"), namespace.unwrap_or("NAMESPACE"));
-    let version = hco.api_version.into_str();
+    let version = hco.fields.version.into_str();
     format!(
         "kubectl patch hyperconvergeds.{version}.hco.kubevirt.io {name} -n {namespace} --type merge -p {}",
         shell_word(&patch.to_string())

@@ -141,9 +141,6 @@ pub struct ForecastReport {
     pub data_sources: Vec<DataSourceReport>,
     /// The templates for which SSP drops or overwrites a DataImportCron.
     pub lost: Vec<Foreign>,
-    /// The templates that SSP does not get, because their annotation lists no workload architecture.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<Foreign>,
     /// The reason why SSP stops: `data-source` or `data-import-cron`; or `same-name`, where SSP creates only one of two
     /// crons.
     pub stopped: Option<Stopped>,

@@ -179,7 +179,7 @@ impl<'a> HyperConvergedRequest<'a> {
         object: &'t str,
     ) -> Option<(Json<'t>, HyperConverged<'t>)> {
         let json = Json::parse(object.as_bytes()).ok()?;
-        let hco = HyperConverged::parse(json, self.new.api_version).ok()?;
+        let hco = HyperConverged::parse(json, self.new.fields.version).ok()?;
         Some((json, hco))
     }
 

@@ -25,8 +25,8 @@ pub enum VersionSource {
 }
 
 impl StatedVersion {
-    /// HCO's version for which an object is evaluated, and how it is stated: by a program, else in the status, else in the
-    /// settings, else as the newest one.
+    /// The version of HCO for which an object is evaluated, and its source: the caller, else the status, else the settings.
+    /// Without a source, it is the newest version.
     pub(crate) fn find(
         given: Option<&str>,
         status: Option<&str>,

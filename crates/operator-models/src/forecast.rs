@@ -72,8 +72,6 @@ pub struct Forecast<'a> {
     pub golden_namespace: &'a Arc<str>,
     /// The templates that HCO passes to SSP, by name.
     pub templates: Vec<SspTemplate<'a>>,
-    /// The names of the templates that SSP does not get, because their annotation lists no workload architecture.
-    pub left_out: Vec<&'a str>,
     /// The crons that SSP wants, sorted by template and name.
     pub crons: Vec<Cron>,
     pub data_sources: BTreeMap<Key, DataSource>,
@@ -97,7 +95,7 @@ impl<'a> Forecast<'a> {
             return Err(Rejected::ByHco);
         }
         let images = golden_images(given.hco, given.common);
-        let (templates, left_out) = ssp_templates(given, &images);
+        let templates = ssp_templates(given, &images);
         if templates.iter().any(SspTemplate::is_mistyped) {
             return Err(Rejected::Mistyped);
         }
@@ -118,22 +116,18 @@ impl<'a> Forecast<'a> {
         if templates.iter().any(|template| template.name.is_empty()) {
             return Err(Rejected::NameMissing);
         }
-        Ok(Self::with_templates(given, templates, left_out))
+        Ok(Self::with_templates(given, templates))
     }
 
     /// The forecast as if HCO and SSP rejected nothing, to compare an object that they reject with another one.
     pub fn of_accepted(given: &Given<'a>) -> Self {
         let images = accepted_images(given.hco, given.common);
-        let (mut templates, left_out) = ssp_templates(given, &images);
+        let mut templates = ssp_templates(given, &images);
         templates.retain(|template| !template.name.is_empty());
-        Self::with_templates(given, templates, left_out)
+        Self::with_templates(given, templates)
     }
 
-    fn with_templates(
-        given: &Given<'a>,
-        templates: Vec<SspTemplate<'a>>,
-        left_out: Vec<&'a str>,
-    ) -> Self {
+    fn with_templates(given: &Given<'a>, templates: Vec<SspTemplate<'a>>) -> Self {
         let patch = ssp_patch(given, &templates);
         let is_multi_arch = patch.enables_import(given.import);
         let architectures = architectures(given.census, is_multi_arch);
@@ -152,7 +146,6 @@ impl<'a> Forecast<'a> {
             golden_namespace: given.golden_namespace,
             same_name: same_names(&crons),
             templates,
-            left_out,
             crons,
             data_sources: wanted.data_sources,
             pointers: wanted.pointers,

@@ -94,7 +94,7 @@ impl Fixes<'_, '_> {
         let configuration = self.configuration();
         let object = edit::apply(self.object, patch)?;
         let object = Json::parse(object.as_bytes()).ok()?;
-        let hco = HyperConverged::parse(object, configuration.hco.api_version).ok()?;
+        let hco = HyperConverged::parse(object, configuration.hco.fields.version).ok()?;
         let change = self.inputs.corrected(self.change, &hco);
         let detections = evaluate(&change, self.settings);
         let before = denials(self.detections);

@@ -62,7 +62,7 @@ impl<'a> Fixes<'_, 'a> {
         let mut summary = ADVICE.to_owned();
         let (version, is_known) = (configuration.version(), configuration.is_version_known());
         let is_preview = !is_known || !version.has_finished_import();
-        let is_field_alone = match hco.api_version {
+        let is_field_alone = match hco.fields.version {
             ApiVersion::V1beta1 => true,
             ApiVersion::V1 if is_known => version.has_import_field(),
             ApiVersion::V1 => hco.import.field.is_some(),
@@ -153,7 +153,7 @@ pub(crate) fn set_import(configuration: &Configuration<'_>) -> Vec<PatchOperatio
     let (hco, version) = (configuration.hco, configuration.version());
     let gate = |name: &str| json!({"name": name, "state": "Enabled"});
     let list = &hco.fields.gates;
-    let reads_field = hco.api_version == ApiVersion::V1beta1 || version.has_import_field();
+    let reads_field = hco.fields.version == ApiVersion::V1beta1 || version.has_import_field();
     let mut patch = if reads_field {
         set(&hco.fields.import, true)
     } else {
@@ -180,7 +180,7 @@ pub(crate) fn set_import(configuration: &Configuration<'_>) -> Vec<PatchOperatio
         patch.push(PatchOperation::replace(&path, gate(GATE)));
         return patch;
     }
-    if hco.api_version == ApiVersion::V1 && needs_gate && !is_listed {
+    if hco.fields.version == ApiVersion::V1 && needs_gate && !is_listed {
         // The empty object that an upgrade from HCO 1.18 leaves is not a list.
         if list.json().is_none_or(|json| json.kind() == Kind::Object) {
             extend(&mut patch, set(list, json!([])));

@@ -27,7 +27,6 @@ pub(super) fn forecast(side: &Side<'_>) -> Option<ForecastReport> {
             })
             .collect(),
         lost: names(forecast.lost_templates()),
-        left_out: names(&forecast.left_out),
         stopped: forecast.stopped,
     })
 }

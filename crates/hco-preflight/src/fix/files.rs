@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, fchown};
 use std::path::Path;
 use std::sync::Arc;
 
 use anstyle::Style;
 use anyhow::{Context, Result, anyhow, ensure};
-use cluster::foreign::{self};
+use cluster::foreign;
 use manifest::{EditError, Object, edited, objects};
 use serde_json::Value;
 use similar::TextDiff;
@@ -149,12 +150,8 @@ fn replace(source: &Source, text: &str) -> Result<()> {
     })?;
     new.write_all(text.as_bytes())?;
     new.as_file().set_permissions(metadata.permissions())?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{MetadataExt as _, fchown};
-        // Only root can change the owner of a file. Without that permission, the user becomes the owner.
-        let _ = fchown(new.as_file(), Some(metadata.uid()), Some(metadata.gid()));
-    }
+    // Only root can change the owner of a file. Without that permission, the user becomes the owner.
+    let _ = fchown(new.as_file(), Some(metadata.uid()), Some(metadata.gid()));
     new.as_file().sync_all()?;
     ensure!(
         std::fs::read(&path)? == source.text.as_bytes(),

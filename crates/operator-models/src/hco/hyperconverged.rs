@@ -148,7 +148,6 @@ pub fn is_being_deleted(object: &Object<'_>) -> bool {
 )]
 #[derive(Debug)]
 pub struct HyperConverged<'a> {
-    pub api_version: ApiVersion,
     pub fields: EvaluatedFields<'a>,
     pub name: String,
     pub namespace: String,
@@ -197,7 +196,6 @@ impl<'a> HyperConverged<'a> {
         let affinity = fields.node_affinity.parse()?;
         let infra = fields.infra_affinity.parse()?;
         Ok(Self {
-            api_version: version,
             name: metadata.text("name")?,
             namespace: metadata.text("namespace")?,
             import: ImportFields {

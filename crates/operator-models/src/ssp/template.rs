@@ -50,16 +50,15 @@ pub struct SspTemplate<'a> {
     pub has_unknown_schedule: bool,
 }
 
-/// The templates that HCO passes to SSP, and the names of those whose annotation lists no workload architecture.
+/// The templates that HCO passes to SSP. It leaves out those whose annotation lists no workload architecture.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`, hcoDictToSSP.
 pub(crate) fn ssp_templates<'a>(
     given: &Given<'a>,
     images: &[GoldenImage<'a>],
-) -> (Vec<SspTemplate<'a>>, Vec<&'a str>) {
+) -> Vec<SspTemplate<'a>> {
     let mut sorted = BTreeMap::new();
-    let mut left_out = Vec::new();
     for image in images {
         let architectures = match given.import {
             // HCO removes the annotation.
@@ -67,14 +66,13 @@ pub(crate) fn ssp_templates<'a>(
             Import::Enabled => annotated(image.annotation, given),
         };
         if architectures.as_ref().is_some_and(Vec::is_empty) {
-            left_out.push(image.name);
             continue;
         }
         let template = SspTemplate::new(image, architectures.clone(), given)
             .unwrap_or_else(|error| SspTemplate::mistyped(image, architectures, given, &error));
         sorted.extend(template.map(|template| (template.name, template)));
     }
-    (sorted.into_values().collect(), left_out)
+    sorted.into_values().collect()
 }
 
 impl<'a> SspTemplate<'a> {

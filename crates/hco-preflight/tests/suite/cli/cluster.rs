@@ -41,7 +41,6 @@ fn with_login(server: &ApiServer, script: &str) -> String {
 
 /// Credentials from a command, as clusters of cloud providers use them. It may ask for a one-time password, so each poll of a
 /// wait uses its credentials until they expire. The wait ends when the DataImportCrons exist.
-#[cfg(unix)]
 #[rstest]
 #[case("2999-01-01T00:00:00Z", 1)]
 #[case("2000-01-01T00:00:00Z", 2)]
@@ -68,7 +67,6 @@ fn a_command_logs_in_again_when_its_credentials_expire(#[case] end: &str, #[case
     );
 }
 
-#[cfg(unix)]
 #[test]
 fn a_command_that_fails_is_named() {
     let server = ApiServer::start(recorded());

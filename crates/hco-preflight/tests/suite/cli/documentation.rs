@@ -207,7 +207,6 @@ fn script_runs(script: &str, page: &str, block: &[&str]) -> bool {
 
 /// The script on the page about pipelines, in a repository. A problem that already exists in the main branch does not
 /// fail the pipeline, but a new one does.
-#[cfg(unix)]
 #[test]
 fn the_script_of_the_pipelines_compares_with_the_main_branch() {
     use std::os::unix::fs::PermissionsExt as _;

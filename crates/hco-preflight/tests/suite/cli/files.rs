@@ -87,7 +87,6 @@ fn a_file_that_is_named_has_to_be_a_manifest() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn what_directories_have_besides_is_counted_once() {
     let accepted = accepted();
@@ -161,7 +160,6 @@ fn a_manifest_that_cannot_be_read_is_no_note(#[case] text: &str) {
 }
 
 /// The files of a mounted `ConfigMap` exist three times.
-#[cfg(unix)]
 #[test]
 fn the_files_of_a_config_map_are_read_once() {
     use std::os::unix::fs::symlink;
@@ -189,7 +187,6 @@ fn a_kustomization_claims_only_files_below_it() {
 }
 
 /// The command may only change files in the given directory.
-#[cfg(unix)]
 #[test]
 fn a_link_out_of_the_directory_is_not_written() {
     let fixable = file("fixable.yaml");
@@ -266,7 +263,6 @@ fn an_object_inside_another_one_is_an_error() {
 }
 
 /// Reading a pipe would never end. The command looks for a kustomization next to each file.
-#[cfg(unix)]
 #[test]
 fn what_is_not_a_file_is_skipped_in_a_directory() {
     let directory = tree(&[("accepted.yaml", &accepted())]);
@@ -281,7 +277,6 @@ fn what_is_not_a_file_is_skipped_in_a_directory() {
 }
 
 /// A workflow would interpret the second line as a command.
-#[cfg(unix)]
 #[rstest]
 #[case("settings FILE")]
 #[case("check -f accepted.yaml --nodes FILE")]

@@ -75,7 +75,6 @@ fn the_standard_input_becomes_the_standard_output() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn permissions_and_symbolic_links_stay() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -92,7 +91,6 @@ fn permissions_and_symbolic_links_stay() {
 }
 
 /// A file that cannot be written is not counted as fixed.
-#[cfg(unix)]
 #[test]
 fn a_read_only_file_stays() {
     use std::os::unix::fs::PermissionsExt as _;

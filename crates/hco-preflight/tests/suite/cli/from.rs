@@ -180,7 +180,6 @@ fn lists_of_kubectl_are_read_from_a_stream() {
 }
 
 /// A must-gather can contain broken links with any name.
-#[cfg(unix)]
 #[test]
 fn a_file_that_cannot_be_read_is_named_on_one_line() {
     let good = written("good.yaml", file("status-ready.yaml"));

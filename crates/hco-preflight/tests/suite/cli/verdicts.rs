@@ -132,8 +132,7 @@ fn repairs_without_effect_are_noted() {
     }
 }
 
-/// Other users can write to it.
-#[cfg(unix)]
+/// Other users can write to this cache.
 #[test]
 fn a_shared_cache_is_not_used() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -157,7 +156,6 @@ fn the_version_is_printed() {
 }
 
 /// kubectl runs `kubectl-hco_preflight` for `kubectl hco-preflight`.
-#[cfg(unix)]
 #[test]
 fn as_a_plugin_of_kubectl_it_names_what_was_typed() {
     let plugin = scratch().join("kubectl-hco_preflight");

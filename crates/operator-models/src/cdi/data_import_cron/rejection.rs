@@ -2,7 +2,7 @@
 
 use kube_objects::path::FieldPath;
 
-/// The fields of a template that SSP makes names of.
+/// The fields of a template from which SSP derives names.
 pub const NAME: [&str; 2] = ["metadata", "name"];
 pub const MANAGED_DATA_SOURCE: [&str; 2] = ["spec", "managedDataSource"];
 
