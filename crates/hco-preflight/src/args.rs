@@ -77,22 +77,6 @@ pub(crate) enum Command {
     Completions(Completions),
 }
 
-impl Command {
-    /// The cluster flags, for commands that have them.
-    fn connection(&mut self) -> Option<&mut Connection> {
-        match self {
-            Self::Check(Check { subject, .. }) | Self::Fix(Fix { subject, .. }) => {
-                Some(&mut subject.source.connection)
-            }
-            Self::Plan(Plan { source, .. }) | Self::Settings(Settings { source, .. }) => {
-                Some(&mut source.connection)
-            }
-            Self::Snapshot(Snapshot { connection, .. }) => Some(connection),
-            Self::Explain(_) | Self::Images(_) | Self::Completions(_) => None,
-        }
-    }
-}
-
 /// The objects, the nodes, and the policy of a check.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Subject {
@@ -459,10 +443,6 @@ pub(crate) struct Snapshot {
 pub(crate) struct Explain {
     /// The name of a rule or of an alert; if omitted, lists them
     pub(crate) rule: Option<String>,
-
-    /// The format of the output
-    #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
-    pub(crate) output: PlainFormat,
 }
 
 #[derive(Debug, clap::Args)]
@@ -486,10 +466,6 @@ pub(crate) struct Images {
     #[arg(long, short = 'f', value_name = "FILE")]
     pub(crate) filename: Vec<PathBuf>,
 
-    /// A must-gather, a snapshot, or other files of a cluster: like -f, with everything below
-    #[arg(long, value_name = "PATH")]
-    pub(crate) from: Option<PathBuf>,
-
     #[command(flatten)]
     pub(crate) walk: Walk,
 
@@ -499,7 +475,7 @@ pub(crate) struct Images {
 
     /// The format of the output
     #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
-    pub(crate) output: PlainFormat,
+    pub(crate) output: ImagesFormat,
 }
 
 const IMAGES: &str = "\
@@ -509,7 +485,7 @@ Exit codes: 0 all images were read, 2 an image could not be read.";
 
 /// The format of the output of `images` and `explain`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PlainFormat {
+pub(crate) enum ImagesFormat {
     /// For people
     #[default]
     Text,

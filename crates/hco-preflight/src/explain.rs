@@ -4,38 +4,26 @@ pub(crate) mod pages;
 
 use anyhow::{Result, bail};
 use kube_objects::text::nearest;
-use serde_json::{Value, json};
 
 use self::pages::Page;
-use crate::args::{self, PlainFormat};
+use crate::args;
 use crate::exit::Exit;
 use crate::prose::{line, wrap};
-use crate::terminal::{BOLD, CYAN, Terminal, print_json};
+use crate::terminal::{BOLD, CYAN, Terminal};
 
 /// Shows a page, or the table. The exit code is 2 if the rule does not exist.
 pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
     let Some(name) = &args.rule else {
-        match args.output {
-            PlainFormat::Text => terminal.print(&table())?,
-            PlainFormat::Json => print_json(&pages::all().map(in_json).collect::<Value>())?,
-        }
+        terminal.print(&table())?;
         return Ok(Exit::Accepted);
     };
-    let (text, url, json) = if let Some(alert) = pages::alert(name) {
-        let text = alert.text();
-        let json = json!({"alert": alert.name, "page": text});
-        (text, alert.url(), json)
+    let (text, url) = if let Some(alert) = pages::alert(name) {
+        (shown(&alert.text()), alert.url())
     } else {
         let page = page(name, &terminal.name)?;
-        (page.text.to_owned(), page.url(), in_json(page))
+        (shown(page.text), page.url())
     };
-    match args.output {
-        PlainFormat::Text => {
-            let text = shown(&text);
-            terminal.print(&format!("{text}On the web: {url}\n"))?;
-        }
-        PlainFormat::Json => print_json(&json)?,
-    }
+    terminal.print(&format!("{text}On the web: {url}\n"))?;
     Ok(Exit::Accepted)
 }
 
@@ -51,16 +39,6 @@ fn page(typed: &str, program: &str) -> Result<Page> {
     let nearest = nearest(typed, &ids);
     let hint = nearest.map_or_else(String::new, |id| format!(" Did you mean `{id}`?"));
     bail!("there is no rule or alert `{typed}`.{hint} `{program} explain` lists them all.")
-}
-
-fn in_json(page: Page) -> Value {
-    json!({
-        "rule": page.rule.id,
-        "level": page.rule.level.into_str(),
-        "summary": page.summary(),
-        "url": page.url(),
-        "page": page.text,
-    })
 }
 
 fn table() -> String {

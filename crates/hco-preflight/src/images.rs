@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::args::{self, PlainFormat};
+use crate::args::{self, ImagesFormat};
 use crate::exit::Exit;
-use crate::input::files::{self, Files, Found, Walk};
+use crate::input::files::{self, Found};
 use crate::prose::{line, table};
 use crate::templates;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
 use anstyle::Style;
 use anyhow::{Context as _, Result, bail};
-use cluster::Identity;
 use cluster::field::{name, text};
 use cluster::foreign::{self, one_line};
 use engine::{
@@ -43,11 +42,10 @@ struct Place {
 }
 
 pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
-    let named = args.filename.iter().chain(&args.from);
-    files::check_stdin(named)?;
+    files::check_stdin(&args.filename)?;
     files::check_directories(&args.filename, &args.walk)?;
     let registries = registries(args.sources_path.as_deref())?;
-    let files = read(args);
+    let files = files::read(&args.filename, args.walk.clone(), &[]);
     terminal.notes(&files.notes);
     let mut asked = Asked::default();
     for name in &args.names {
@@ -84,9 +82,9 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         terminal.failure(failure);
     }
     match args.output {
-        PlainFormat::Text if rows.is_empty() => {}
-        PlainFormat::Text => terminal.print(&in_text(&rows))?,
-        PlainFormat::Json => print_json(&in_json(&rows))?,
+        ImagesFormat::Text if rows.is_empty() => {}
+        ImagesFormat::Text => terminal.print(&in_text(&rows))?,
+        ImagesFormat::Json => print_json(&in_json(&rows))?,
     }
     Ok(if failures.is_empty() {
         Exit::Accepted
@@ -165,30 +163,6 @@ impl Asked {
             }
         }
     }
-}
-
-fn read(args: &args::Images) -> Files {
-    let mut files = files::read(&args.filename, args.walk.clone(), &[]);
-    if let Some(path) = &args.from {
-        let everything = Walk {
-            recursive: true,
-            include_ignored: true,
-            ..Walk::default()
-        };
-        let from = files::read(std::slice::from_ref(path), everything, &[]);
-        // A snapshot has an object in each version, and a must-gather can contain a file twice.
-        let mut seen: Vec<Identity> = Vec::new();
-        for found in from.found {
-            let is_same = |other: &Identity| other.is_same_object(&found.identity);
-            if !seen.iter().any(is_same) {
-                seen.push(found.identity.clone());
-                files.found.push(found);
-            }
-        }
-        files.notes.append(from.notes);
-        files.failures.extend(from.failures);
-    }
-    files
 }
 
 /// The registries that this sources.yml describes.

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use clap::builder::NonEmptyStringValueParser;
 use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 use k8s_openapi::jiff::SignedDuration;
@@ -20,15 +21,15 @@ pub struct Connection {
     pub kubeconfig: Option<PathBuf>,
 
     /// The context to use instead of the current one
-    #[arg(long, value_name = "NAME", help_heading = "Cluster")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), help_heading = "Cluster")]
     pub context: Option<String>,
 
     /// The namespace for objects without a namespace, and for reading HyperConverged objects from the cluster
-    #[arg(long, short = 'n', value_name = "NAMESPACE", help_heading = "Cluster")]
+    #[arg(long, short = 'n', value_name = "NAMESPACE", value_parser = NonEmptyStringValueParser::new(), help_heading = "Cluster")]
     pub namespace: Option<String>,
 
     /// The user to impersonate
-    #[arg(long = "as", value_name = "USER", help_heading = "Cluster")]
+    #[arg(long = "as", value_name = "USER", value_parser = NonEmptyStringValueParser::new(), help_heading = "Cluster")]
     pub impersonate: Option<String>,
 
     /// How long to wait for the API server: for a request with all its tries, and for a list with all its pages; for
@@ -51,17 +52,6 @@ pub fn timeout(text: &str) -> Result<Duration, &'static str> {
 }
 
 impl Connection {
-    /// Removes empty values, which come from unset variables. kubectl also treats them as missing flags.
-    pub fn remove_empty(&mut self) {
-        for flag in [
-            &mut self.context,
-            &mut self.namespace,
-            &mut self.impersonate,
-        ] {
-            flag.take_if(|value| value.is_empty());
-        }
-    }
-
     /// Determines the cluster and the user, and the name of the context; `None` for the service account of a pod.
     pub(super) async fn config(&self) -> Result<(Config, Option<String>), ClusterError> {
         let (mut config, context, has_proxy) = if let Some(kubeconfig) = self.kubeconfig()? {

@@ -30,9 +30,6 @@ impl Args {
         let matches = command.try_get_matches_from_mut(words)?;
         let args = Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command));
         let mut args = args?;
-        if let Some(connection) = args.command.connection() {
-            connection.remove_empty();
-        }
         if let Command::Check(Check { subject, .. }) | Command::Fix(Fix { subject, .. }) =
             &mut args.command
         {

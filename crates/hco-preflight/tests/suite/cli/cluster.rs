@@ -138,22 +138,6 @@ fn a_proxy_that_is_not_there_is_named() {
     }
 }
 
-/// As in kubectl, an unset variable counts as a missing flag.
-#[test]
-fn an_empty_flag_is_none() {
-    let server = ApiServer::start(recorded());
-    let kubeconfig = server.kubeconfig().display();
-    let flags = "-n  --context  --as ";
-    for command_line in ["check -f other.yaml", "check"] {
-        let words = format!("{command_line} --cluster --kubeconfig {kubeconfig}");
-        // Between two blanks is an empty word.
-        let with_flags = format!("{words} {flags}");
-        let without = run(&words).notes("using the context `admin`");
-        let with = run_of(command(), with_flags.split(' '));
-        assert_eq!(with.result(), without.result());
-    }
-}
-
 /// The client requests a tunnel through the proxy, which refuses it.
 #[test]
 fn the_proxy_of_the_environment_is_used_but_for_exceptions() {

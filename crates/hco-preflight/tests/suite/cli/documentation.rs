@@ -319,17 +319,6 @@ fn no_page_loses_a_word() {
     }
 }
 
-#[test]
-fn rules_are_explained_to_programs() {
-    let all = run("explain -o json").json();
-    let all = all.as_array().unwrap();
-    assert_eq!(all.len(), engine::RULES.len());
-    let rule = run("explain architectures-missing -o json").json();
-    assert!(all.contains(&rule));
-    let page = rule["page"].as_str().unwrap();
-    assert!(page.starts_with("# architectures-missing"));
-}
-
 /// A terminal cannot follow a link to another page.
 #[test]
 fn an_alert_is_explained() {

@@ -7,10 +7,8 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::deployed::{policy, with_policies};
-use super::objects::{copy, edited, hyperconverged, list, objects};
-use super::{
-    command, file, json_of, run, run_of, run_on, run_with, scratch, snapshot, unread, written,
-};
+use super::objects::{copy, edited, list, objects};
+use super::{file, json_of, run, run_on, run_with, scratch, snapshot, unread, written};
 use e2e_tests::{ApiServer, recorded};
 
 /// The recorded cluster, with two policies.
@@ -192,36 +190,6 @@ fn a_file_that_cannot_be_read_is_named_on_one_line() {
         let is_raw = text.contains(['\u{1b}']) || text.contains("\n::error::");
         assert!(!is_raw, "{text}");
     }
-}
-
-/// Without access to a registry, the command lists the images without reading them.
-#[test]
-fn images_are_found_in_all_files() {
-    let of = |words: &str| {
-        let mut command = command();
-        let proxy = "http://127.0.0.1:1";
-        command.env("HTTPS_PROXY", proxy).env("HTTP_PROXY", proxy);
-        run_of(command, words.split(' ')).exits(2).stdout
-    };
-    let from = of(&format!("images --from {}", must_gather().display()));
-    assert!(from.contains("registry.example.com/good:1"), "{from}");
-    assert_eq!(from, of("images -f status-ready.yaml"));
-}
-
-/// A snapshot has an object in each version that the cluster serves.
-#[test]
-fn templates_of_an_object_in_two_versions_are_listed_once() {
-    let templates = json!({"dataImportCronTemplates": [{
-        "metadata": {"name": "mine-cron"},
-        "spec": {"template": {"spec": {"source": {"registry": {"url": "docker://127.0.0.1:1/mine:1"}}}}},
-    }]});
-    let older = hyperconverged(json!({"spec": templates}));
-    let spec = json!({"workloadSources": templates});
-    let newer = hyperconverged(json!({"apiVersion": "hco.kubevirt.io/v1", "spec": spec}));
-    let file = written("snapshot.json", list([older, newer]).to_string());
-    let found = run(&format!("images --from {file} -o json")).json();
-    let named = found["images"][0]["templates"].as_array().unwrap();
-    assert_eq!(named.len(), 1, "{found:#}");
 }
 
 /// The objects of a truncated list do not count.
