@@ -25,7 +25,7 @@ use crate::rows::facts::Fact;
 use crate::rows::no_forecast::NoForecast;
 use crate::rows::state::State;
 use crate::rows::stops;
-use crate::rows::{Effect, Row, Severity, exit};
+use crate::rows::{Effect, Row, Severity, exit, words};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 use self::boot_sources::BootSources;
@@ -58,9 +58,6 @@ const IN_OTHER_ROWS: [&str; 3] = [
     "boot-source-replaced",
     "default-architecture-changes",
 ];
-
-/// The consequence of two DataImportCrons with the same name.
-const NEVER_SETTLES: &str = "Two DataImportCrons have the same name now: which one SSP keeps, and whether its disk stays, is undefined.";
 
 /// The report about an object that does not exist.
 static NO_OBJECT: LazyLock<Report> = LazyLock::new(Report::default);
@@ -134,10 +131,9 @@ impl<'c> Plan<'c> {
             Effect::Problem
         };
         let denied = self.denied.iter().map(|what| self.row(denied, what));
-        let warnings = self.new_warnings().map(|finding| {
-            let what = format!("[{}] {}", finding.rule, finding.fact);
-            self.row(Effect::MinorProblem, &what)
-        });
+        let warnings = self
+            .new_warnings()
+            .map(|finding| self.row(Effect::MinorProblem, &words::finding(finding)));
         doubt.into_iter().chain(denied).chain(warnings).collect()
     }
 
@@ -158,15 +154,12 @@ impl<'c> Plan<'c> {
     fn effects(&self) -> Vec<Row> {
         let mut rows: Vec<Row> = self
             .ended()
-            .map(|finding| {
-                let what = format!("[{}] {}", finding.rule, finding.fact);
-                self.row(Effect::ProblemEnds, &what)
-            })
+            .map(|finding| self.row(Effect::ProblemEnds, &words::finding(finding)))
             .collect();
         // A denied object is not stored, so its forecast does not matter.
         let is_denied = self.denied.is_some() && self.situation.is_sent;
         if let Some(unknown) = self.unknown().filter(|_| !is_denied) {
-            rows.push(self.row(Effect::NoForecast, &unknown));
+            rows.push(self.row(Effect::NoForecast, unknown));
         }
         let changed = self.facts.iter().filter(|fact| fact.changes);
         rows.extend(changed.map(|fact| self.row(Effect::ValueChanges, &fact.text())));
@@ -175,7 +168,7 @@ impl<'c> Plan<'c> {
         let is_stopped = !stops.is_empty();
         rows.extend(stops);
         if self.sources.changes.crons.is_none() && !is_stopped {
-            rows.push(self.row(Effect::NeverSettles, NEVER_SETTLES));
+            rows.push(self.row(Effect::NeverSettles, words::NEVER_SETTLES));
         }
         if self.no_forecast.is_none() {
             let cautions = rows::cautions(self);
@@ -224,7 +217,7 @@ impl<'c> Plan<'c> {
             .filter(move |ended| !after.findings.iter().any(|other| is_same(ended, other)))
     }
 
-    fn unknown(&self) -> Option<String> {
+    fn unknown(&self) -> Option<&'c str> {
         self.no_forecast
             .filter(|reason| **reason != NoForecast::NotDeployed)
             .map(NoForecast::why)
@@ -278,7 +271,7 @@ fn denied(situation: &Situation, by_hco: &[String]) -> Option<String> {
         .findings
         .iter()
         .filter(|finding| finding.level == Level::Deny)
-        .map(|finding| format!("[{}] {}", finding.rule, finding.fact))
+        .map(words::finding)
         .collect();
     for fact in by_hco {
         if !facts.contains(fact) {

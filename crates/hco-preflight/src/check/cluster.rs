@@ -167,7 +167,7 @@ impl Checked {
                 // A finding shows the reason.
                 _ if is_denied => {}
                 NoForecast::RejectedBySsp(_) => {
-                    rows.push(row(Effect::StopsSsp, &no_forecast.why()));
+                    rows.push(row(Effect::StopsSsp, no_forecast.why()));
                 }
                 NoForecast::Other(why) => rows.push(row(Effect::NoForecast, why)),
             }

@@ -28,6 +28,7 @@ use crate::input::hco_version::ShownVersion;
 use crate::kubectl::Kubectl;
 use crate::report::{Changes, Finding, Forecast, Report};
 use crate::rows::no_forecast::{NoForecast, denied_by_hco, unknown_in_status};
+use crate::rows::words;
 use crate::templates::{self, MODIFIED};
 
 /// The states before and after the change.
@@ -397,11 +398,7 @@ impl Situation {
         }
         // The webhook crashes, so the request fails.
         let crashes = |finding: &&Finding| finding.consequence == Some(Consequence::HcoCrashes);
-        let crashes = report
-            .findings
-            .iter()
-            .filter(crashes)
-            .map(|finding| format!("[{}] {}", finding.rule, finding.fact));
+        let crashes = report.findings.iter().filter(crashes).map(words::finding);
         facts.extend(crashes);
         if facts.is_empty()
             && report.templates.is_some()
@@ -432,15 +429,12 @@ impl Situation {
     pub(crate) fn doubt_about_version(&self) -> Option<String> {
         let given = self.version.as_deref()?;
         let Some(VersionSupport::Known(version)) = VersionSupport::parse(given) else {
-            return Some(format!("HCO {} is not known", one_line(given)));
+            return Some(words::unknown_version(given));
         };
         let current = self.before.as_ref()?.report.version.as_ref()?;
         let is_older = current.source == VersionSource::Status
             && HcoVersion::parse(&current.number).is_some_and(|current| version < current);
-        is_older.then(|| {
-            let (given, current) = (one_line(given), one_line(&current.number));
-            format!("HCO {given} is older than the current {current}, and cannot replace it")
-        })
+        is_older.then(|| words::older_version(given, &current.number))
     }
 }
 

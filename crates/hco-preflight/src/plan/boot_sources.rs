@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cluster::field::text;
-use cluster::foreign::{Foreign, one_line};
+use cluster::foreign::Foreign;
 use cluster::{GOLDEN, Metadata};
 use engine::Stopped;
 use operator_models::hco::version::HcoVersion;
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::input::{Hco, Situation};
 use crate::report::{self, Changes, Cron, CronChanges, DataSource, Forecast, Retarget};
+use crate::rows::words;
 use crate::templates;
 
 /// The boot sources before and after the change.
@@ -365,14 +366,8 @@ impl<'c> BootSources<'c> {
         }
         match &before.owner {
             Some(owner) if *owner == cron.key() => None,
-            Some(owner) => Some(format!(
-                "it has the label of DataImportCron {}",
-                one_line(&owner.name)
-            )),
-            None if self.situation.world.sources.is_read() => {
-                Some("it has no DataImportCron label".to_owned())
-            }
-            None => None,
+            Some(owner) => Some(words::label(Some(&owner.name))),
+            None => (self.situation.world.sources.is_read()).then(|| words::label(None)),
         }
     }
 

@@ -40,7 +40,7 @@ impl Plan<'_> {
     /// The headline without the denial.
     pub(super) fn consequences(&self) -> (Style, String) {
         if let Some(unknown) = self.unknown() {
-            return (YELLOW, format!("no forecast: {}", one_line(&unknown)));
+            return (YELLOW, format!("no forecast: {}", one_line(unknown)));
         }
         let lost = self.lost();
         let severities = [Severity::Change, Severity::Loss];

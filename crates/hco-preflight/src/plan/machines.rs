@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::input::{Hco, Situation, has_virt_handler};
 use crate::report::{self, Changes, Forecast, is_in};
+use crate::rows::words::{self, OTHER_SOURCE};
 use crate::rows::{Effect, Row};
 
 /// The effects on all VMs, sorted.
@@ -72,13 +73,12 @@ pub(crate) fn without_node(situation: &Situation) -> BTreeSet<Row> {
         let own = read.resolve(&admission.kubevirt, &mut { &admission }).0;
         let needed = read.launcher_architecture(&own, false)?;
         let what = if !needed.eq_ignore_ascii_case(&own) && !own.is_empty() {
-            format!("its nodeSelector requires the architecture {needed}, but it has {own}")
+            words::selector_contradicts(&needed, &own)
         } else if !is_in(workload, &needed) {
-            format!("no workload node has its architecture {needed}")
+            words::no_node(&needed)
         } else {
             return None;
         };
-        let what = format!("{what}: it cannot start");
         Some(row(&machine.metadata.key(), Effect::NoNode, &what))
     };
     stopped.filter_map(without_node).collect()
@@ -173,28 +173,14 @@ impl<'w> Sides<'w> {
             let loss_by = |changes| loss(situation, changes, &source, machine, has_disks);
             let (effect, loss, advice) = loss_by(situation.changes())?;
             let is_pending = loss_by(situation.pending.as_ref()).is_some();
+            let is_in_time = situation.is_asked && !is_pending;
             let (effect, detail) = match has_disks {
-                Some(true) => (
-                    Effect::DiskStays,
-                    format!("the disk stays; {source}, from which it was made, {loss}"),
-                ),
+                Some(true) => (Effect::DiskStays, words::disk_stays(&source, &loss)),
                 Some(false) => {
-                    let in_time = if situation.is_asked && !is_pending {
-                        "let it finish before the change, or "
-                    } else {
-                        ""
-                    };
-                    let what = format!(
-                        "its disk is still to be made from {source}, which {loss}; {in_time}{advice}"
-                    );
+                    let what = words::disk_to_be_made(&source, &loss, is_in_time, advice);
                     (effect, what)
                 }
-                None => (
-                    effect,
-                    format!(
-                        "its disk is made from {source}, which {loss}; a disk that is already made stays"
-                    ),
-                ),
+                None => (effect, words::disk_made(&source, &loss)),
             };
             let row = row(&machine.metadata.key(), effect, &detail);
             Some(if is_pending { row.pending() } else { row })
@@ -212,18 +198,12 @@ impl<'w> Sides<'w> {
         chosen: Option<&str>,
     ) -> Option<(Row, bool)> {
         let (before, departure) = self.nodes.get(node)?;
-        let (what, unless) = match (*departure)? {
+        let leaves = match (*departure)? {
             Departure::AlreadyExcluded => {
                 return Some((already_orphaned(self.situation, key, before), false));
             }
-            Departure::Excluded => (
-                format!("the placement excludes its node {node}: it keeps running there {WITHOUT}"),
-                "the placement includes",
-            ),
-            Departure::Leaves => (
-                format!("it stops when its node {node} leaves"),
-                "the cluster has",
-            ),
+            Departure::Excluded => false,
+            Departure::Leaves => true,
         };
         let has_virt_handler = has_virt_handler(self.situation.current(), before);
         let is_pinned = machine.is_some_and(|machine| machine.hostname.as_deref() == Some(node));
@@ -232,33 +212,29 @@ impl<'w> Sides<'w> {
         let mut is_advised = false;
         let way_out = match (lost, chosen) {
             _ if machine.is_none() && self.situation.world.machines.is_read() => {
-                let migrate = if lost.is_some() || !has_virt_handler {
-                    ""
+                if lost.is_some() || !has_virt_handler {
+                    words::UNMANAGED.to_owned()
                 } else {
-                    "before the change, migrate it: "
-                };
-                format!("{migrate}it has no VirtualMachine that starts it again")
+                    words::MIGRATE_UNMANAGED.to_owned()
+                }
             }
-            _ if !has_virt_handler => "before the change, shut it down inside the guest: it runs there without virt-handler, so KubeVirt cannot migrate it".to_owned(),
-            _ if is_pinned => "before the change, shut it down; its nodeSelector requires this node, so it cannot be migrated, and cannot start again".to_owned(),
-            (None, _) => "before the change, migrate it, or shut it down".to_owned(),
+            _ if !has_virt_handler => words::SHUT_DOWN_INSIDE.to_owned(),
+            _ if is_pinned => words::SHUT_DOWN_PINNED.to_owned(),
+            (None, _) => words::MIGRATE.to_owned(),
             // KubeVirt sets the architecture at every update of a VM that does not set one, including the one that stops
             // it. MIRRORS: kubevirt pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, `Mutate`.
             (Some(lost), Some(chosen)) => {
                 is_advised = true;
-                format!(
-                    "before the change, set its spec.template.spec.architecture to {lost}, and shut it down: otherwise its {lost} disk is started on {chosen}"
-                )
+                words::set_architecture(lost, chosen)
             }
-            (Some(lost), None) => {
-                let article = if lost.starts_with('a') { "an" } else { "a" };
-                format!(
-                    "before the change, shut it down; it cannot start again unless {unless} {article} {lost} node"
-                )
-            }
+            (Some(lost), None) => words::shut_down(lost, leaves),
         };
-        let row = row(key, Effect::Orphaned, &format!("{what}; {way_out}"));
-        Some((row, is_advised))
+        let what = if leaves {
+            words::node_leaves(node, &way_out)
+        } else {
+            words::node_excluded(node, &way_out)
+        };
+        Some((row(key, Effect::Orphaned, &what), is_advised))
     }
 
     /// The effect on a VM whose nodeSelector requires a node on which it does not run. The hostname label of a node equals
@@ -269,15 +245,12 @@ impl<'w> Sides<'w> {
             .as_deref()
             .filter(|required| runs_on != Some(*required))?;
         let (node, departure) = self.nodes.get(required)?;
-        let goes = match (*departure)? {
+        let leaves = match (*departure)? {
             Departure::AlreadyExcluded => return None,
-            Departure::Excluded => "which the placement excludes",
-            Departure::Leaves => "which leaves",
+            Departure::Excluded => false,
+            Departure::Leaves => true,
         };
-        let detail = format!(
-            "its nodeSelector requires the node {required}, {goes}: {}it cannot start",
-            once_stopped(machine)
-        );
+        let detail = words::pinned(required, leaves, is_started(machine));
         // A VM of an architecture that also leaves has another row.
         let is_lost = self.gone.contains(&*node.architecture);
         (!is_lost).then(|| row(&machine.metadata.key(), Effect::NoNode, &detail))
@@ -292,40 +265,23 @@ impl<'w> Sides<'w> {
         let mut effects = Vec::new();
         let of_nodes = start.of_nodes.as_deref();
         if let Some(of_nodes) = of_nodes.filter(|of_nodes| self.gone.contains(of_nodes)) {
-            let once_stopped = once_stopped(machine);
-            let what = match start.read.node_selector {
-                Some(_) => format!(
-                    "its nodeSelector requires the architecture {of_nodes}, which no workload node has"
-                ),
-                None => format!("no workload node has its architecture {of_nodes}"),
-            };
-            let detail = format!("{what} any more: {once_stopped}it cannot start");
+            let is_selected = start.read.node_selector.is_some();
+            let detail = words::no_node_any_more(of_nodes, is_selected, is_started(machine));
             effects.push(row(&key, Effect::NoNode, &detail));
         }
         if new.rejects(after) && !old.rejects(before) {
             let accepted: Vec<&str> = new.accepted.iter().flatten().copied().collect();
-            let detail = format!(
-                "KubeVirt rejects its architecture {after} while the import is off, because virt-api runs on {}: from then on, it cannot be changed, and once stopped, it cannot start",
-                accepted.join(", ")
-            );
+            let detail = words::rejected_by_kubevirt(after, &accepted);
             effects.push(row(&key, Effect::RejectedByKubeVirt, &detail));
         }
         if before != after && !before.is_empty() && !after.is_empty() {
             let has_disks = machine.has_disks(self.unfinished.as_ref()) == Some(true);
-            let advice = match runs_on {
-                _ if !effects.is_empty() || !has_disks => String::new(),
-                // In this case, the VM starts again on nodes of the architecture that it runs on now.
-                Some(runs_on) if runs_on == after => String::new(),
-                Some(runs_on) => format!(
-                    "; set its spec.template.spec.architecture to {runs_on} now, or its {runs_on} disk is started on {after}"
-                ),
-                None => format!(
-                    "; set its spec.template.spec.architecture to that of its disk now, or the disk is started on {after}"
-                ),
+            // On nodes of the architecture that it runs on now, it starts again.
+            let detail = if effects.is_empty() && has_disks && runs_on != Some(&**after) {
+                words::disk_changes_architecture(before, after, runs_on)
+            } else {
+                words::architecture_changes(before, after)
             };
-            let detail = format!(
-                "no architecture is set: from then on, KubeVirt would choose {after} instead of {before}{advice}"
-            );
             let row = row(&key, Effect::ArchitectureChanges, &detail);
             effects.push(row.about("decides", Some(&new.decides(&start.read))));
         }
@@ -346,15 +302,17 @@ fn loss(
     machine: &Machine,
     has_disks: Option<bool>,
 ) -> Option<(Effect, String, &'static str)> {
-    const OTHER: &str = "use another boot source";
     let changes = changes?;
     let (effect, clause, advice) = if changes.data_sources.deleted.contains(source) {
-        (Effect::DiskSourceDeleted, "is deleted", OTHER)
+        (Effect::DiskSourceDeleted, words::IS_DELETED, OTHER_SOURCE)
     } else if changes.lost_image.contains(source) {
-        (Effect::DiskSourceDeleted, "has no disk any more", OTHER)
+        (
+            Effect::DiskSourceDeleted,
+            words::NO_DISK_ANY_MORE,
+            OTHER_SOURCE,
+        )
     } else if changes.empty_meanwhile.contains(source) {
-        let clause = "has no disk until the import is done";
-        (Effect::DiskSourceReplaced, clause, AGAIN)
+        (Effect::DiskSourceReplaced, words::HAS_NO_DISK, words::AGAIN)
     } else {
         // It points to a DataSource for another architecture than the VM sets.
         let own = machine
@@ -365,22 +323,13 @@ fn loss(
         let key = source.beside(pointer.to.as_ref()?.raw());
         let mut sources = situation.forecast_after()?.data_sources.iter();
         let target = sources.find(|target| target.key() == key)?;
-        let (name, label) = (&target.name, &target.architecture_label);
-        let clause = format!("now points to {name}, which is for {label}");
+        let label = &target.architecture_label;
         let is_other = !["", own].contains(&label.raw());
-        return is_other.then_some((Effect::DiskSourceReplaced, clause, OTHER));
+        let clause = words::moved(&target.name, label);
+        return is_other.then_some((Effect::DiskSourceReplaced, clause, OTHER_SOURCE));
     };
     Some((effect, clause.to_owned(), advice))
 }
-
-/// The advice for a VM whose disk was not created before its boot source was imported again. CDI authorized the clone
-/// for the disk that existed when the `DataVolume` was created.
-///
-/// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/datavolume-mutate.go, `Admit`;
-/// pkg/controller/common/util.go, `validateTokenData`; kubevirt pkg/virt-controller/watch/vm/vm.go,
-/// `handleDataVolumes`.
-const AGAIN: &str =
-    "delete its DataVolume after the import, and KubeVirt creates the DataVolume again";
 
 /// The architecture with which a VM starts.
 struct Start<'m> {
@@ -468,19 +417,16 @@ impl<'w> Admission<'w> {
     /// The object or the default that decides the architecture of a VM.
     fn decides(&self, machine: &VirtualMachine) -> String {
         match machine.resolve(&self.kubevirt, &mut { self }).1 {
-            Reason::Explicit => "the VM".to_owned(),
+            Reason::Explicit => words::OF_VM.to_owned(),
             Reason::Preference => match machine.preference(&mut { self }) {
-                Some((name, _)) => format!("its preference {}", name.name),
-                None => "its preference".to_owned(),
+                Some((name, _)) => words::of_preference(&name.name),
+                None => words::OF_PREFERENCE.to_owned(),
             },
             Reason::DataSource(index) => match machine.data_sources.get(index) {
-                Some(source) => format!(
-                    "the label of DataSource {}/{}",
-                    source.namespace, source.name
-                ),
-                None => "the label of a DataSource".to_owned(),
+                Some(source) => words::of_label(&source.namespace, &source.name),
+                None => words::OF_LABEL.to_owned(),
             },
-            Reason::Default => "KubeVirt's default".to_owned(),
+            Reason::Default => words::OF_KUBEVIRT.to_owned(),
         }
     }
 }
@@ -566,34 +512,17 @@ fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (Key, B
         })
 }
 
-/// A clause for a VM that cannot start: a running VM is affected only at its next start.
-fn once_stopped(machine: &Machine) -> &'static str {
-    match &*machine.status {
-        "Stopped" | "Provisioning" | "WaitingForVolumeBinding" => "",
-        _ => "once stopped, ",
-    }
+fn is_started(machine: &Machine) -> bool {
+    let stopped = ["Stopped", "Provisioning", "WaitingForVolumeBinding"];
+    !stopped.contains(&&*machine.status)
 }
 
-/// The operations that KubeVirt cannot perform on a VM without virt-handler.
-///
-/// MIRRORS: kubevirt pkg/virt-launcher/monitor.go, `refresh`: virt-launcher waits for virt-handler to shut the guest
-/// down, and kills it after the grace period.
-const WITHOUT: &str = "without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period";
-
-/// The row of a VM that already runs without virt-handler, with advice.
+/// The row of a VM that already runs without virt-handler.
 fn already_orphaned(situation: &Situation, machine: &Key, node: &Node) -> Row {
-    let (name, lost) = (&node.name, Some(&*node.architecture));
-    let lost = lost.filter(|architecture| !architecture.is_empty());
     let workload = situation.after.report.workload_architectures.as_deref();
-    let then = match lost.filter(|lost| !is_in(workload.unwrap_or_default(), lost)) {
-        None => ", or shut it down inside the guest".to_owned(),
-        Some(lost) => format!(
-            ": no workload node is {lost}, so once it is shut down, it does not start, or starts on another architecture than that of its disk"
-        ),
-    };
-    let what = format!(
-        "the placement already excludes its node {name}: it runs there {WITHOUT}; include the node in the placement again{then}"
-    );
+    let workload = workload.unwrap_or_default();
+    let lost = Some(&*node.architecture).filter(|name| !name.is_empty() && !is_in(workload, name));
+    let what = words::already_orphaned(&node.name, lost);
     row(machine, Effect::AlreadyOrphaned, &what)
 }
 

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use cluster::field::text;
-use cluster::foreign::{Foreign, one_line};
+use cluster::foreign::Foreign;
 use engine::Import;
 use operator_models::ssp::data_sources::Key;
 
 use super::Plan;
 use super::boot_sources::{BootSource, BootSources, is_of_bundle};
-use crate::report::{listed, some};
-use crate::rows::{Command, Effect, Row};
+use crate::rows::{Command, Effect, Row, words};
 
 type What = (Effect, String);
 
@@ -32,10 +31,7 @@ fn rows_of(sources: &BootSources<'_>, source: &BootSource<'_>) -> Vec<Row> {
         rejected(source),
         recreated(sources, source).filter(|_| is_updated && !is_empty),
         is_empty.then(|| (Effect::EmptyMeanwhile, empty(sources, source))),
-        keeps_none.then(|| {
-            let what = "importsToKeep is 0, so CDI deletes the disk after each import, and imports it again";
-            (Effect::NeverImported, what.to_owned())
-        }),
+        keeps_none.then(|| (Effect::NeverImported, words::KEEPS_NO_IMPORT.to_owned())),
         lost(sources, source).map(|what| (Effect::Lost, what)),
     ];
     let path = source.cron.and_then(|cron| cron.rejected_path.as_deref());
@@ -56,34 +52,34 @@ fn other_change(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<Wh
     let changes = &sources.changes.data_sources;
     let is_deleted = changes.deleted.contains(&source.key);
     if sources.is_left(source) && source.before.is_some() && !is_deleted {
-        let what = "keeps its disk; not updated any more";
-        return Some((Effect::Changed, what.to_owned()));
+        return Some((Effect::Changed, words::NO_LONGER_UPDATED.to_owned()));
     }
     // A DataSource that no template names belongs to SSP's VM templates.
     let (effect, what) = match (source.expected, source.pointed_to()) {
         (None, _) if changes.created.contains(&source.key) && sources.is_uploaded(&source.key) => {
-            (Effect::Created, UPLOADED.to_owned())
+            (Effect::Created, words::UPLOADED.to_owned())
         }
         (None, _) if changes.created.contains(&source.key) => {
-            (Effect::TemplateSourceCreated, "created".to_owned())
+            (Effect::TemplateSourceCreated, words::CREATED.to_owned())
         }
         (Some((expected, is_after)), _) if changes.created.contains(&source.key) => {
             match &expected.points_to {
-                Some(other) if is_after && expected.filled == Some(false) => (
-                    Effect::NeverImported,
-                    format!("points to {other}, which will have no disk"),
-                ),
-                Some(other) => (Effect::Created, format!("points to {other}")),
-                None if sources.is_uploaded(&source.key) => (Effect::Created, UPLOADED.to_owned()),
-                None => (Effect::Created, "created without a disk".to_owned()),
+                Some(other) if is_after && expected.filled == Some(false) => {
+                    (Effect::NeverImported, words::points_to_missing_disk(other))
+                }
+                Some(other) => (Effect::Created, words::points_to(other)),
+                None if sources.is_uploaded(&source.key) => {
+                    (Effect::Created, words::UPLOADED.to_owned())
+                }
+                None => (Effect::Created, words::CREATED_WITHOUT_DISK.to_owned()),
             }
         }
         _ if !is_deleted => return None,
         (None, _) if is_of_bundle(&source.key) => {
-            (Effect::TemplateSourceDeleted, "deleted".to_owned())
+            (Effect::TemplateSourceDeleted, words::DELETED.to_owned())
         }
-        (_, Some(other)) => (Effect::Deleted, format!("deleted; it pointed to {other}")),
-        (_, None) => (Effect::Deleted, "deleted; it had no disk".to_owned()),
+        (_, Some(other)) => (Effect::Deleted, words::deleted_pointer(other)),
+        (_, None) => (Effect::Deleted, words::DELETED_WITHOUT_DISK.to_owned()),
     };
     Some((effect, what))
 }
@@ -91,14 +87,13 @@ fn other_change(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<Wh
 /// The text for a DataSource that has no disk until an import is done.
 fn empty(sources: &BootSources<'_>, source: &BootSource<'_>) -> String {
     if let Some(fields) = &source.recreated {
-        let because = because(fields);
-        return format!("deleted and imported again{because}: no disk until the import is done");
+        return words::imported_again(fields);
     }
     match source.expected.map(|(expected, _)| &expected.points_to) {
         Some(Some(target)) if sources.retarget(&source.key).is_none() => {
-            format!("points to {target}, which has no disk until its import is done")
+            words::points_to_import(target)
         }
-        _ => "no disk until the import is done".to_owned(),
+        _ => words::EMPTY_MEANWHILE.to_owned(),
     }
 }
 
@@ -108,7 +103,7 @@ fn retargeted(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What
     source.expected?;
     let retarget = sources.retarget(&source.key)?;
     match (&retarget.from, &retarget.to) {
-        (_, Some(to)) => Some((Effect::Changed, format!("points to {to} from now on"))),
+        (_, Some(to)) => Some((Effect::Changed, words::now_points_to(to))),
         // If a DataSource of SSP's VM templates has a DataImportCron, SSP leaves its spec to CDI; SSP deletes any other
         // DataSource. MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource.
         (Some(from), None) if is_of_bundle(&source.key) && source.cron.is_some() => {
@@ -117,16 +112,15 @@ fn retargeted(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What
                 .all
                 .get(&target)
                 .is_some_and(|target| target.before.is_some());
-            let is_deleted = sources.changes.data_sources.deleted.contains(&target);
-            let (effect, deleted) = if is_deleted || !exists {
-                (Effect::EmptyMeanwhile, "the deleted ")
+            let is_deleted = !exists || sources.changes.data_sources.deleted.contains(&target);
+            let effect = if is_deleted {
+                Effect::EmptyMeanwhile
             } else {
-                (Effect::Changed, "")
+                Effect::Changed
             };
-            let what = format!("keeps pointing to {deleted}{from} until its own import is done");
-            Some((effect, what))
+            Some((effect, words::keeps_pointing_to(from, is_deleted)))
         }
-        (Some(from), None) => Some((Effect::Changed, format!("no longer points to {from}"))),
+        (Some(from), None) => Some((Effect::Changed, words::no_longer_points_to(from))),
         (None, None) => None,
     }
 }
@@ -134,22 +128,17 @@ fn retargeted(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What
 fn created(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
     let cron = source.cron.filter(|_| source.has_new_cron)?;
     if let Some(why) = &cron.never_runs {
-        return Some((Effect::NeverImported, format!("never imported: {why}")));
+        return Some((Effect::NeverImported, words::never_imported(why)));
     }
     let Some((replaced, _)) = sources.replaced(source) else {
-        let origin = origin(sources, source);
-        return Some((Effect::Created, format!("imported{origin}")));
+        return Some((Effect::Created, imported(sources, source)));
     };
     let disk = if sources.finds_disk(source) {
-        SAME_IMAGE
+        words::SAME_IMAGE
     } else {
-        OTHER_IMAGE
+        words::OTHER_IMAGE
     };
-    let what = format!(
-        "its DataImportCron {} is replaced by {}; {disk}",
-        one_line(&replaced.name),
-        cron.name
-    );
+    let what = words::replaced(&replaced.name, &cron.name, disk);
     Some((Effect::Changed, what))
 }
 
@@ -158,12 +147,12 @@ fn not_updated(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<Row
     let why = sources.no_longer_updated_because(source)?;
     let cron = source.cron?;
     let name = &cron.name;
-    let what = format!("never updated for {name}: {why}");
+    let what = words::not_updated(name, &why);
     let kubectl = &sources.situation.kubectl;
     let line = kubectl.hand_over(&cron.namespace, &cron.managed_data_source, name);
     Some(Row {
         command: line.map(|line| Command {
-            when: format!("fix, after {name} is created"),
+            when: words::fix_after_creation(name),
             line,
         }),
         ..Row::new(Effect::NotUpdated, "DataSource", &source.key, &what)
@@ -178,41 +167,22 @@ fn recreated(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What>
     let is_other = before.is_some_and(|before| before.source != source.key);
     let disk = match &cron.never_runs {
         Some(why) if is_lost || is_other => {
-            return Some((Effect::NeverImported, format!("never imported: {why}")));
+            return Some((Effect::NeverImported, words::never_imported(why)));
         }
-        Some(why) => {
-            format!("its disk, if it has one, stays in use, and no image is imported: {why}")
-        }
-        None if is_other => {
-            let origin = origin(sources, source);
-            return Some((Effect::Created, format!("imported{origin}")));
-        }
+        Some(why) => words::no_import(why),
+        None if is_other => return Some((Effect::Created, imported(sources, source))),
         None => kept_disk(sources, source),
     };
-    let what = format!(
-        "its DataImportCron {} is deleted and created again{}; {disk}",
-        cron.name,
-        because(fields),
-    );
+    let what = words::recreated(&cron.name, fields, &disk);
     Some((Effect::Changed, what))
 }
 
 fn rejected(source: &BootSource<'_>) -> Option<What> {
     let cron = source.cron?;
     let why = cron.rejected.as_ref()?;
-    let path = cron
-        .rejected_path
-        .as_ref()
-        .map_or_else(String::new, |path| format!(", {path}"));
-    let disk = match &source.before {
-        Some(before) if before.keeps_disk => "; its disk stays, and is not updated any more",
-        _ => "",
-    };
-    let what = format!(
-        "not imported: its DataImportCron {} is rejected: {why} (template {}{path}){disk}",
-        cron.name, cron.template
-    );
-    Some((Effect::Rejected, what))
+    let before = source.before.as_ref();
+    let keeps_disk = before.is_some_and(|before| before.keeps_disk);
+    Some((Effect::Rejected, words::rejected(cron, why, keeps_disk)))
 }
 
 /// The text for a DataSource that permanently loses its disk.
@@ -228,93 +198,70 @@ fn lost(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<String> {
         .filter(|_| sources.retarget(&source.key).is_none());
     let before = source.before.as_ref();
     Some(match (pointed_to, is_deleted) {
-        (Some(other), true) => format!("deleted; it pointed to {other}"),
-        (Some(other), false) => format!("has no disk any more: it points to {other}"),
-        (None, false) => "has no disk any more".to_owned(),
-        (None, true) if before.is_some_and(|before| before.keeps_disk) => "deleted; its disk stays".to_owned(),
-        (None, true) if before.is_some_and(|before| before.is_reimported) => {
-            "deleted; its disk is deleted and imported again, and stays until you delete its DataVolume".to_owned()
+        (Some(other), true) => words::deleted_pointer(other),
+        (Some(other), false) => words::points_to_nothing(other),
+        (None, false) => words::NO_DISK_ANY_MORE.to_owned(),
+        (None, true) if before.is_some_and(|before| before.keeps_disk) => {
+            words::DELETED_DISK_STAYS.to_owned()
         }
-        (None, true) => "deleted with its disk".to_owned(),
+        (None, true) if before.is_some_and(|before| before.is_reimported) => {
+            words::DELETED_DISK_AGAIN.to_owned()
+        }
+        (None, true) => words::DELETED_WITH_DISK.to_owned(),
     })
 }
-
-const UPLOADED: &str = "created for the uploaded PersistentVolumeClaim with its name, not imported";
-
-/// The texts about the disk, if the DataSource gets another image and if it does not.
-const OTHER_IMAGE: &str = "until the new image is imported, its disk, if it has one, stays in use";
-const SAME_IMAGE: &str =
-    "its disk, if it has one, stays in use, and the same image is not imported again";
 
 /// The text about the disk of a recreated DataImportCron, if the disk stays.
 fn kept_disk(sources: &BootSources<'_>, source: &BootSource<'_>) -> String {
     if !sources.has_imported(source) {
-        return "its image is imported, because it was not imported before".to_owned();
+        return words::FIRST_IMPORT.to_owned();
     }
-    let (disk, when) = if source.imports_again() {
-        (OTHER_IMAGE, "then ")
+    let is_imported = source.imports_again();
+    let disk = if is_imported {
+        words::OTHER_IMAGE
     } else {
-        (SAME_IMAGE, "")
+        words::SAME_IMAGE
     };
     let mut fields = source.recreated.iter().flatten();
     if fields.any(|field| field == "importsToKeep") {
-        format!("{disk}; {when}CDI deletes older disks, if there are more than importsToKeep")
+        words::collected(disk, is_imported)
     } else {
         disk.to_owned()
     }
 }
 
-/// The source of a DataImportCron's image, and its architecture.
-fn origin(sources: &BootSources<'_>, source: &BootSource<'_>) -> String {
-    let architecture = source.cron.map(|cron| &cron.architecture);
-    let own = architecture.filter(|own| !own.raw().is_empty());
+/// The image of a DataImportCron and its architecture.
+fn imported(sources: &BootSources<'_>, source: &BootSource<'_>) -> String {
+    let own = source.cron.map(|cron| &cron.architecture);
+    let own = own.filter(|own| !own.is_empty());
     let field = |path| {
         let registry = source.spec?.pointer("/template/spec/source/registry")?;
         text(registry, path).map(Foreign::from)
     };
+    let importers = sources.architectures;
     let Some(url) = field("/url") else {
-        return own.map_or_else(String::new, |architecture| format!(" for {architecture}"));
+        return words::imported(None, own, importers, None);
     };
     // Without a platform, CDI imports the image for the architecture of its importer, a pod on a workload node.
-    let stated = own.cloned().or_else(|| field("/platform/architecture"));
-    let architecture = match (stated, sources.architectures) {
-        (Some(stated), _) => stated.to_string(),
-        (None, [one]) => one.to_string(),
-        (None, several) => format!(
-            "one architecture: that of the image, or for a multi-architecture image, that of the importer's node ({})",
-            listed(several)
-        ),
-    };
+    let of_platform = field("/platform/architecture");
+    let architecture = own.or(of_platform.as_ref()).or(match importers {
+        [one] => Some(one),
+        _ => None,
+    });
     // SSP sets the default architecture in the label of its DataSource, which can differ from the image's architecture.
     let label = source
         .expected
         .filter(|(_, is_after)| *is_after)
         .map(|(expected, _)| &expected.architecture_label)
-        .filter(|label| !label.raw().is_empty() && architecture != label.to_string())
-        .map_or_else(String::new, |label| {
-            format!("; its label says {label} in any case")
-        });
-    format!(" from {url} for {architecture}{label}")
-}
-
-/// The changed fields as a reason.
-fn because(fields: &[String]) -> String {
-    match fields {
-        [] => String::new(),
-        [field] => format!(", because {} changes", one_line(field)),
-        fields => format!(", because {} change", listed(fields)),
-    }
+        .filter(|label| !label.is_empty() && architecture != Some(label));
+    words::imported(Some(&url), architecture, importers, label)
 }
 
 /// Advice that is not about a single object.
 pub(super) fn cautions(plan: &Plan<'_>) -> Vec<String> {
     let (sources, situation) = (&plan.sources, plan.situation);
-    let mut cautions = Vec::new();
-    for namespace in &sources.new_namespaces() {
-        cautions.push(format!(
-            "The namespace {namespace} has to exist before the change: HCO and SSP do not create it, and without it SSP stops."
-        ));
-    }
+    let namespaces = sources.new_namespaces();
+    let mut cautions: Vec<String> = namespaces.iter().map(words::missing_namespace).collect();
     let [before, after] = plan.reports;
     let [was_on, is_on] =
         [before, after].map(|report| report.multi_arch_import == Some(Import::Enabled));
@@ -329,22 +276,17 @@ pub(super) fn cautions(plan: &Plan<'_>) -> Vec<String> {
         && number > 1
         && let Some(default) = default
     {
-        cautions.push(format!(
-            "Boot sources that are imported without the multi-architecture import are not labelled with the architecture of their image: new VMs that are made from them get the architecture that they set, that of an older label, or {default}, whatever the architecture of the image, and may not boot."
-        ));
+        cautions.push(words::no_labels(default));
     }
     if situation.is_sent && !is_on && number_before > 1 && number == 1 {
-        cautions.push("The placement imports nothing again: disks that were imported on a node of another architecture stay as they are. To import such a disk again, delete it.".to_owned());
+        cautions.push(words::NOTHING_IMPORTED_AGAIN.to_owned());
     }
     if situation.after.object.pointer(PATCH).is_some() {
-        cautions.push("The plan ignores the jsonpatch annotation for SSP, except for a literal value of the import: HCO applies it, and denies the object if it cannot be applied.".to_owned());
+        cautions.push(words::PATCH_IGNORED.to_owned());
     }
     let missed = sources.often_missed();
     if !missed.is_empty() {
-        cautions.push(format!(
-            "CDI often misses a new DataImportCron that takes over the DataSource of another one ({}): then it imports nothing, and with retentionPolicy None, the boot source is lost. If that happens, run the command that `check` of the cluster prints.",
-            some(&missed)
-        ));
+        cautions.push(words::often_missed(&missed));
     }
     cautions
 }

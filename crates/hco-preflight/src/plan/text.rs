@@ -10,8 +10,8 @@ use crate::prose::{count, folded, line};
 use crate::report::NAMED;
 use crate::rows::facts::Fact;
 use crate::rows::no_forecast::NoForecast;
-use crate::rows::stops;
-use crate::rows::{Effect, Row, by_effect, by_namespace, of_effect, of_kind};
+use crate::rows::text::{self, by_effect, by_namespace, of_effect, of_kind};
+use crate::rows::{Effect, Row};
 use crate::terminal::{BOLD, DIM, RED, YELLOW};
 
 /// Renders the plan. With `all`, it names all VMs.
@@ -129,7 +129,7 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
     };
     let forecast = plan.situation.forecast_after();
     let stopped = forecast.and_then(|forecast| forecast.stopped);
-    stops::render(text, title, stopped, &stops);
+    text::stops(text, title, stopped, &stops);
     if !stops.is_empty() && !plan.situation.is_asked {
         line!(text, "      `check` of the cluster shows how to fix this.");
     }

@@ -7,15 +7,16 @@ use engine::Consequence;
 use operator_models::ssp::architecture::is_known;
 use serde_json::Value;
 
-use crate::report::{Finding, NoForecastReport, Report, listed};
+use crate::report::{Finding, NoForecastReport, Report};
+use crate::rows::words;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoForecast {
     /// HCO does not deploy SSP.
     NotDeployed,
-    /// SSP rejects the object that HCO creates, for this reason.
+    /// SSP rejects the object that HCO creates; a clause.
     RejectedBySsp(String),
-    /// Another reason, as a clause.
+    /// Another reason; a clause.
     Other(String),
 }
 
@@ -30,30 +31,25 @@ impl NoForecast {
                 .is_some_and(|consequence| fails.contains(&consequence))
         };
         match (&report.no_forecast, report.findings.iter().find(fails)) {
-            _ if !facts.is_empty() => {
-                Self::Other(format!("HCO denies the object: {}", facts.join(" ")))
-            }
+            _ if !facts.is_empty() => Self::Other(words::denied_by_hco(&facts)),
             (Some(NoForecastReport::NotDeployed), _) => Self::NotDeployed,
-            (_, Some(Finding { fact, .. })) => {
-                Self::Other(format!("HCO cannot reconcile the object: {fact}"))
-            }
+            (_, Some(Finding { fact, .. })) => Self::Other(words::hco_fails(fact)),
             (Some(NoForecastReport::Architecture(name)), _) => {
                 Self::RejectedBySsp(of_architecture(name, nodes))
             }
             (Some(NoForecastReport::NoArchitecture), _) => {
-                Self::RejectedBySsp("the nodes, of which none reports an architecture".to_owned())
+                Self::RejectedBySsp(words::NO_ARCHITECTURE.to_owned())
             }
             // The settings ignore the rule that reports the reason.
-            _ => Self::Other("HCO or SSP rejects the object".to_owned()),
+            _ => Self::Other(words::REJECTED.to_owned()),
         }
     }
 
     /// The reason as a clause.
-    pub(crate) fn why(&self) -> String {
+    pub(crate) fn why(&self) -> &str {
         match self {
-            Self::NotDeployed => "HCO deploys no golden images here".to_owned(),
-            Self::RejectedBySsp(why) => format!("SSP rejects the object because of {why}"),
-            Self::Other(why) => why.clone(),
+            Self::NotDeployed => words::NOT_DEPLOYED,
+            Self::RejectedBySsp(why) | Self::Other(why) => why,
         }
     }
 }
@@ -66,12 +62,10 @@ pub(crate) fn denied_by_hco(report: &Report) -> Vec<String> {
         .findings
         .iter()
         .filter(denies)
-        .map(|finding| format!("[{}] {}", finding.rule, finding.fact))
+        .map(words::finding)
         .collect();
     if let Some(NoForecastReport::ContentType(template)) = &report.no_forecast {
-        facts.push(format!(
-            "The contentType of template `{template}` is neither kubevirt nor archive: the schema of HCO denies the request."
-        ));
+        facts.push(words::content_type(template));
     }
     facts
 }
@@ -88,10 +82,7 @@ pub(crate) fn unknown_in_status(stored: &Value) -> Option<String> {
             names.filter_map(Value::as_str)
         })
         .find(|name| !is_known(name))?;
-    Some(format!(
-        "HCO denies every change while its status lists the architecture `{}`, which SSP rejects: first remove its nodes, or, if they are workers, take the worker label off them.",
-        Foreign::from(unknown)
-    ))
+    Some(words::architecture_in_status(unknown))
 }
 
 /// The nodes whose architecture SSP rejects.
@@ -103,8 +94,5 @@ fn of_architecture(name: &Foreign, nodes: &[Node]) -> String {
         .filter(|node| node.architecture == name.raw())
         .map(|node| Foreign::from(&*node.name))
         .collect();
-    match names.as_slice() {
-        [one] => format!("node {one} ({name})"),
-        several => format!("nodes {} ({name})", listed(several)),
-    }
+    words::nodes_of(name, &names)
 }

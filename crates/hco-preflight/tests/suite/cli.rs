@@ -19,6 +19,7 @@ mod situations;
 mod status;
 mod transcripts;
 mod verdicts;
+mod words;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;

@@ -2,12 +2,11 @@
 
 use cluster::Condition;
 use cluster::field::{items, key, parts};
-use cluster::foreign::one_line;
 use serde::Deserialize as _;
 
 use super::message;
 use crate::input::Situation;
-use crate::rows::{Effect, Row};
+use crate::rows::{Effect, Row, words};
 
 /// The condition types, and the status that shows that an operator stopped.
 const STOPS: [(&str, &str); 4] = [
@@ -58,20 +57,6 @@ fn is_tainted(condition: &Condition) -> bool {
 /// The row of conditions that report the same problem.
 fn row(alike: &[(&'static str, String, &Condition)], messages_of_ssp: &[&str]) -> Option<Row> {
     let (kind, key, condition) = alike.first()?;
-    let words = alike
-        .iter()
-        .map(|(.., condition)| match &*condition.r#type {
-            "Degraded" => "is degraded",
-            "Available" => "is not available",
-            "TaintedConfiguration" => "has a jsonpatch annotation, which Red Hat does not support",
-            _ => "does not finish reconciling",
-        })
-        .collect::<Vec<_>>()
-        .join(" and ");
-    let since = condition
-        .since
-        .as_ref()
-        .map_or_else(String::new, |time| format!(" since {}", one_line(time)));
     let message = message(condition);
     // The HyperConverged repeats SSP's message.
     let own = messages_of_ssp
@@ -80,8 +65,9 @@ fn row(alike: &[(&'static str, String, &Condition)], messages_of_ssp: &[&str]) -
         .map(|own| own.trim_end_matches([':', ' ']))
         .filter(|own| !own.is_empty())
         .unwrap_or(message);
-    let colon = if own.is_empty() { "" } else { ": " };
-    let detail = format!("{kind} {words}{since}{colon}{}", one_line(own));
+    let types = alike.iter().map(|(.., condition)| &*condition.r#type);
+    let types: Vec<&str> = types.collect();
+    let detail = words::conditions(kind, &types, condition.since.as_deref(), own);
     let effect = if is_tainted(condition) {
         Effect::Caution
     } else {

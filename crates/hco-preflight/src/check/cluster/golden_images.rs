@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cluster::foreign::{Foreign, one_line};
+use cluster::foreign::Foreign;
 use cluster::{Condition, DataImportCron, DataSource, DataVolume, condition};
 use engine::Stopped;
 use operator_models::ssp::data_sources::Key;
@@ -11,8 +11,8 @@ use super::message;
 use crate::input::{Outlook, Situation};
 use crate::kubectl::Kubectl;
 use crate::plan::boot_sources::is_of_bundle;
-use crate::report::{self, Cron, Retarget, listed};
-use crate::rows::{Command, Effect, Row, Severity};
+use crate::report::{self, Cron, Retarget};
+use crate::rows::{Command, Effect, Row, Severity, words};
 
 /// The state of a golden image.
 #[derive(Debug)]
@@ -50,11 +50,12 @@ impl ImageState {
 
     /// The row of a golden image with this DataSource and this DataImportCron. While SSP is stopped, it deletes nothing.
     fn row(self, source: &Key, cron: &Foreign, is_stopped: bool) -> Row {
-        let detail = self.detail(cron, is_stopped);
+        let message = self.message.as_deref();
+        let detail = words::image(self.effect, cron, message, self.has_older_disk, is_stopped);
         let row = Row::new(self.effect, "DataSource", source, &detail)
             .about("dataImportCron", Some(cron))
             .about("since", self.since.as_deref())
-            .about("message", self.message.as_deref());
+            .about("message", message);
         Row {
             severity: match self.effect {
                 // In a plan, nothing is lost if an image was not imported before.
@@ -65,47 +66,11 @@ impl ImageState {
             command: self.command.map(|line| Command {
                 when: match self.effect {
                     Effect::NotManaged => "fix".to_owned(),
-                    _ => "if that does not change".to_owned(),
+                    _ => words::IF_NOTHING_CHANGES.to_owned(),
                 },
                 line,
             }),
             ..row
-        }
-    }
-
-    fn detail(&self, cron: &Foreign, is_stopped: bool) -> String {
-        let message = match self.message.as_deref().map(one_line) {
-            None => String::new(),
-            Some(message) if self.effect == Effect::Outdated => format!(" ({message})"),
-            Some(message) => format!(": {message}"),
-        };
-        match self.effect {
-            Effect::Ready => "disk".to_owned(),
-            Effect::ExistingDisk => {
-                "disk: SSP does not import it, because a PersistentVolumeClaim with its name exists that no DataImportCron created".to_owned()
-            }
-            Effect::Importing => format!("importing{message}"),
-            Effect::Waiting if self.has_older_disk => {
-                format!("an older disk is in use{message}")
-            }
-            Effect::Waiting => format!("no disk{message}"),
-            Effect::Failing if self.has_older_disk => {
-                format!("import fails{message}; the older disk stays in use")
-            }
-            Effect::Failing => format!("import fails{message}"),
-            Effect::SourceNotReady => format!("no disk: its DataSource is not ready{message}"),
-            Effect::NotManaged => format!("CDI does not update its DataSource{message}"),
-            Effect::NotCreated => format!("not created: there is no DataImportCron {cron} yet"),
-            Effect::Outdated => format!(
-                "its DataImportCron {cron} has an old spec{message}: SSP deletes it and creates it again"
-            ),
-            Effect::Rejected => format!("no disk: its DataImportCron {cron} is rejected{message}"),
-            Effect::NeverImported => format!("no disk: never imported{message}"),
-            Effect::Unwanted if is_stopped => format!(
-                "no longer wanted: SSP deletes the DataImportCron {cron} when nothing stops SSP"
-            ),
-            Effect::Unwanted => format!("no longer wanted: SSP deletes the DataImportCron {cron}"),
-            _ => format!("unknown{message}"),
         }
     }
 }
@@ -133,12 +98,10 @@ pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
                 ImageState::new(Effect::Rejected, cron.rejected.as_deref())
             }
             (Some(_), Some(changes)) if changes.recreated.contains_key(&key) => {
-                let mut fields = listed(changes.changed_fields(&key));
-                if empty.contains(&source) && !fields.is_empty() {
-                    fields.push_str("; in the meantime, it has no disk");
-                }
-                let fields = Some(&*fields).filter(|fields| !fields.is_empty());
-                ImageState::new(Effect::Outdated, fields)
+                let fields = changes.changed_fields(&key);
+                let shown = words::changed_fields(fields, empty.contains(&source));
+                let shown = Some(&*shown).filter(|_| !fields.is_empty());
+                ImageState::new(Effect::Outdated, shown)
             }
             (Some(_), _) if cron.never_runs.is_some() => {
                 ImageState::new(Effect::NeverImported, cron.never_runs.as_deref())
@@ -154,8 +117,7 @@ pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
                 ImageState::new(Effect::ExistingDisk, None)
             }
             (None, _) if !world.claims.is_read() => {
-                let why = "PersistentVolumeClaims were not read, and SSP does not import an image that has a disk of its own";
-                ImageState::new(Effect::Unknown, Some(why))
+                ImageState::new(Effect::Unknown, Some(words::CLAIMS_NOT_READ))
             }
             (None, _) => ImageState::new(Effect::NotCreated, None),
         };
@@ -203,26 +165,17 @@ fn data_sources(observed: &Situation) -> Vec<Row> {
         .collect();
     let changes = &changes.data_sources;
     let row = |effect, key: &Key, what: &str| Row::new(effect, "DataSource", key, what);
-    let created = changes.created.iter().map(|key| {
-        let what = "the DataSource is not created yet";
-        row(Effect::SourceNotCreated, key, what)
-    });
+    let created = changes.created.iter();
+    let created = created.map(|key| row(Effect::SourceNotCreated, key, words::SOURCE_NOT_CREATED));
     // A DataSource that is deleted because its DataImportCron is rejected is still wanted.
     let managed: BTreeSet<Key> = forecast.crons.iter().map(Cron::source).collect();
     let deleted = changes
         .deleted
         .iter()
         .filter(|key| !managed.contains(*key))
-        .map(|key| {
-            let what = "the DataSource is no longer wanted, and will be deleted";
-            row(Effect::SourceUnwanted, key, what)
-        });
+        .map(|key| row(Effect::SourceUnwanted, key, words::SOURCE_UNWANTED));
     let retargeted = changes.retargeted.iter().map(|Retarget { key, from, to }| {
-        let [source, target] = [from, to].map(|source| {
-            let shown = source.as_ref().map(Foreign::to_string);
-            shown.unwrap_or_else(|| "no DataSource".to_owned())
-        });
-        let what = format!("still points to {source} instead of {target}");
+        let what = words::points_elsewhere([from, to]);
         row(Effect::PointsElsewhere, key, &what)
             .about("pointsTo", from.as_deref())
             .about("willPointTo", to.as_deref())
@@ -278,7 +231,7 @@ impl ImageState {
         let Some(shown) = shown else {
             return Self {
                 command: kubectl.wake(&cron.namespace, &cron.name),
-                ..Self::new(Effect::Waiting, Some("CDI has not reported anything yet"))
+                ..Self::new(Effect::Waiting, Some(words::NO_REPORT))
             };
         };
         if let Some("NotAuthorized" | "Failed" | "Unknown") = reason {
@@ -297,8 +250,7 @@ impl ImageState {
                 details.push(progress.clone());
             }
             if volume.restarts > 0 {
-                let restarts = volume.restarts;
-                details.push(format!("the importer restarted {restarts} times"));
+                details.push(words::restarted(volume.restarts));
             }
         }
         Self {
@@ -317,14 +269,10 @@ impl ImageState {
         let ready = condition(&source.conditions, "Ready");
         match (self.effect, ready) {
             (Effect::Ready | Effect::Waiting, _) if !is_managed => {
-                let message = match owner {
-                    Some(other) => format!("it has the label of DataImportCron {other}"),
-                    None => "it has no DataImportCron label".to_owned(),
-                };
                 let (namespace, source) = (&cron.namespace, &cron.managed_data_source);
                 Self {
                     command: kubectl.hand_over(namespace, source, &cron.name),
-                    ..Self::new(Effect::NotManaged, Some(&message))
+                    ..Self::new(Effect::NotManaged, Some(&words::label(owner)))
                 }
             }
             (Effect::Ready, Some(ready)) if ready.status == "False" => {

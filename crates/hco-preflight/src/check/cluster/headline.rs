@@ -132,7 +132,7 @@ fn number_of_problems(rows: &[Row]) -> usize {
 
 fn disks(checked: &Checked) -> String {
     if let Err(NoForecast::NotDeployed) = checked.situation.outlook {
-        return NoForecast::NotDeployed.why();
+        return NoForecast::NotDeployed.why().to_owned();
     }
     let with_disk = of_effects(&checked.rows, &[Effect::Ready, Effect::ExistingDisk]).count();
     match with_disk {

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::input::Situation;
 use crate::plan::machines::{on_excluded_nodes, unfinished, without_node};
 use crate::report;
-use crate::rows::{Effect, Row, Severity};
+use crate::rows::{Effect, Row, Severity, words};
 
 /// The VMs on nodes that the placement excludes, and those that cannot start.
 pub(super) fn affected(observed: &Situation) -> Vec<Row> {
@@ -51,39 +51,22 @@ fn broken(observed: &Situation, stopped: &BTreeSet<Row>) -> Vec<Row> {
         .filter_map(|machine| {
             let key = machine.metadata.key();
             let failure = |kind| condition(&machine.failures.0, kind);
-            let (effect, what, reason) = match &*machine.status {
+            let (effect, reason) = match &*machine.status {
                 "Running" | "Migrating" | "Paused" => return None,
-                "ErrorUnschedulable" => (
-                    Effect::Unschedulable,
-                    "no node accepts it",
-                    failure("PodScheduled"),
-                ),
-                "DataVolumeError" => (Effect::CannotStart, "the import of its disk fails", None),
-                "ErrorPvcNotFound" => (Effect::CannotStart, "its disk does not exist", None),
-                "CrashLoopBackOff" => (Effect::CannotStart, "it stops as soon as it starts", None),
-                "ErrImagePull" | "ImagePullBackOff" => (
-                    Effect::CannotStart,
-                    "an image of its pod cannot be pulled",
-                    None,
-                ),
+                "ErrorUnschedulable" => (Effect::Unschedulable, failure("PodScheduled")),
+                "DataVolumeError" | "ErrorPvcNotFound" | "CrashLoopBackOff" | "ErrImagePull"
+                | "ImagePullBackOff" => (Effect::CannotStart, None),
                 _ => {
                     let failure = failure("Failure")?;
                     let reason = failure.reason.as_deref().unwrap_or_default();
                     if !NOT_STARTED.contains(&reason) {
                         return None;
                     }
-                    (
-                        Effect::CannotStart,
-                        "KubeVirt cannot start it",
-                        Some(failure),
-                    )
+                    (Effect::CannotStart, Some(failure))
                 }
             };
-            let message = reason
-                .map(message)
-                .filter(|message| !message.is_empty())
-                .map_or_else(String::new, |message| format!(": {message}"));
-            let row = row(effect, &key, &format!("{what}{message}"));
+            let what = words::broken(&machine.status, reason.map_or("", message));
+            let row = row(effect, &key, &what);
             let is_told = stopped.iter().any(|other| other.key() == row.key());
             (!is_told).then_some(row)
         })
@@ -119,12 +102,12 @@ fn waiting(observed: &Situation) -> BTreeSet<Row> {
     for machine in machines {
         for source in machine.sources() {
             let what = match ready.get(&source) {
-                None if is_planned(&source) => "is not created yet",
-                None => "does not exist; use another boot source",
-                Some(false) => "is not ready",
+                None if is_planned(&source) => words::NOT_CREATED,
+                None => words::MISSING,
+                Some(false) => words::NOT_READY,
                 Some(true) => continue,
             };
-            let detail = format!("its disk is still to be created from {source}, which {what}");
+            let detail = words::waits_for(&source, what);
             waiting.insert(row(Effect::WaitsForDisk, &machine.metadata.key(), &detail));
         }
     }

@@ -4,7 +4,7 @@ use cluster::foreign::Foreign;
 use engine::Outcome;
 
 use crate::report::Finding;
-use crate::rows::{Effect, Row};
+use crate::rows::{Effect, Row, words};
 
 pub(super) fn row(finding: &Finding, object: &str) -> Row {
     let effect = match finding.level {
@@ -12,10 +12,8 @@ pub(super) fn row(finding: &Finding, object: &str) -> Row {
         Outcome::Warn | Outcome::Carried => Effect::MinorProblem,
     };
     let alert = alert(finding);
-    let fires = alert
-        .map(|alert| format!(" The alert {alert} fires."))
-        .unwrap_or_default();
-    let detail = format!("[{}] {}{fires}", finding.rule, finding.fact);
+    let fires = alert.map_or_else(String::new, words::fires);
+    let detail = words::finding(finding) + &fires;
     Row::new(effect, "HyperConverged", object, &detail)
         .about("rule", Some(&*finding.rule))
         .about("alert", alert)

@@ -7,9 +7,9 @@ use cluster::foreign::one_line;
 use super::{Checked, headline};
 use crate::prose::{count, fix_once, folded, line};
 use crate::report::{Finding, NAMED};
+use crate::rows::Effect;
 use crate::rows::facts::Fact;
-use crate::rows::stops;
-use crate::rows::{Effect, by_effect, by_namespace, of_effect, of_kind};
+use crate::rows::text::{self, by_effect, by_namespace, of_effect, of_kind};
 use crate::terminal::{BOLD, DIM};
 
 pub(super) fn render(checked: &Checked, program: &str) -> String {
@@ -29,7 +29,7 @@ pub(super) fn render(checked: &Checked, program: &str) -> String {
     let forecast = situation.forecast_after();
     let stopped = forecast.and_then(|forecast| forecast.stopped);
     let stops: Vec<_> = checked.stops.iter().collect();
-    stops::render(&mut text, "what stops SSP", stopped, &stops);
+    text::stops(&mut text, "what stops SSP", stopped, &stops);
     let images = of_kind(rows, "DataSource");
     if images.is_empty() {
         let none = match &situation.outlook {

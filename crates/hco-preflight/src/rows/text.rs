@@ -1,0 +1,141 @@
+//! Writes sections of rows as text.
+
+use std::collections::BTreeMap;
+
+use cluster::foreign::Foreign;
+use engine::Stopped;
+use kube_objects::text::list;
+
+use super::{Effect, Row};
+use crate::prose::{count, folded, line};
+use crate::terminal::{BOLD, DIM, RED};
+
+/// The effects that have a section of their own, whatever the kind is.
+const OF_OTHER_SECTIONS: [Effect; 2] = [Effect::NotRead, Effect::StopsSsp];
+
+pub(crate) fn of_kind<'r>(rows: &'r [Row], kind: &str) -> Vec<&'r Row> {
+    rows.iter()
+        .filter(|row| row.kind == kind && !OF_OTHER_SECTIONS.contains(&row.effect))
+        .collect()
+}
+
+/// Sections by namespace, with a line for all objects in the same state.
+pub(crate) fn by_namespace(text: &mut String, what: &str, rows: &[&Row], end: &str) {
+    let mut by_namespace: BTreeMap<&Foreign, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        by_namespace.entry(&row.namespace).or_default().push(row);
+    }
+    for (namespace, rows) in by_namespace {
+        let title = format!("{what} in {namespace}{end}");
+        by_object(text, &title, &rows);
+    }
+}
+
+/// A section with a line for all objects that have the same rows.
+fn by_object(text: &mut String, title: &str, rows: &[&Row]) {
+    line!(text, "\n{BOLD}{title}{BOLD:#}");
+    let mut by_name: BTreeMap<&Foreign, Vec<&Row>> = BTreeMap::new();
+    let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in rows {
+        match row.effect {
+            Effect::TemplateSourceCreated => *counted.entry("created").or_default() += 1,
+            Effect::TemplateSourceDeleted => *counted.entry("deleted").or_default() += 1,
+            _ => by_name.entry(&row.name).or_default().push(row),
+        }
+    }
+    let mut alike: Vec<(Vec<String>, Vec<&Row>)> = Vec::new();
+    let mut places: BTreeMap<Vec<_>, usize> = BTreeMap::new();
+    for (name, rows) in by_name {
+        let state = rows
+            .iter()
+            .map(|row| (row.effect, &row.detail, row.command.as_ref()))
+            .collect();
+        let place = *places.entry(state).or_insert(alike.len());
+        match alike.get_mut(place) {
+            Some((names, _)) => names.push(name.to_string()),
+            None => alike.push((vec![name.to_string()], rows)),
+        }
+    }
+    let width = alike
+        .iter()
+        .filter(|(names, _)| names.len() == 1)
+        .flat_map(|(names, _)| names)
+        .map(|name| name.chars().count())
+        .max()
+        .unwrap_or_default()
+        .min(40);
+    for (names, rows) in alike {
+        let effect = rows.iter().map(|row| row.effect).max();
+        let (style, sign) = effect.unwrap_or(Effect::Unknown).sign();
+        let details = rows
+            .iter()
+            .map(|row| row.detail.to_string())
+            .collect::<Vec<_>>()
+            .join("; ");
+        let subject = match names.as_slice() {
+            [name] => format!("{name:<width$} "),
+            names => names.join(", ") + ":",
+        };
+        let line = format!("  {style}{sign}{style:#} {subject} {details}");
+        line!(text, "{}", folded(&line, 6));
+        for command in rows.iter().filter_map(|row| row.command.as_ref()) {
+            line!(text, "      {}: {}", command.when, command.line);
+        }
+    }
+    for (what, number) in counted {
+        let sources = count(number, "DataSource");
+        line!(
+            text,
+            "  {DIM}{what} without a disk: {sources} of SSP's VM templates{DIM:#}"
+        );
+    }
+}
+
+/// A section with a line for each effect, which names at most this number of its objects. The hint is for the others.
+pub(crate) fn by_effect(text: &mut String, title: &str, rows: &[&Row], limit: usize, hint: &str) {
+    if rows.is_empty() {
+        return;
+    }
+    line!(text, "\n{BOLD}{title}{BOLD:#}");
+    let mut alike: BTreeMap<(Effect, &Foreign, Option<&Foreign>), Vec<String>> = BTreeMap::new();
+    for row in rows {
+        let names = alike.entry((row.effect, &row.detail, row.about.get("decides")));
+        names.or_default().push(row.subject());
+    }
+    for ((effect, detail, decides), names) in alike {
+        let (style, sign) = effect.sign();
+        let hint = if names.len() > limit { hint } else { "" };
+        let reason = decides.map_or_else(String::new, |field| format!(" ({field} decides)"));
+        let names = list(&names, limit);
+        let line = format!("  {style}{sign}{style:#} {names}{hint}: {detail}{reason}");
+        line!(text, "{}", folded(&line, 6));
+    }
+}
+
+/// A section with the rows of one effect.
+pub(crate) fn of_effect(text: &mut String, title: &str, rows: &[Row], effect: Effect) {
+    let of_effect: Vec<&Row> = rows.iter().filter(|row| row.effect == effect).collect();
+    by_effect(text, title, &of_effect, usize::MAX, "");
+}
+
+/// What stops SSP.
+pub(crate) fn stops(text: &mut String, title: &str, stopped: Option<Stopped>, stops: &[&Row]) {
+    let what = match stopped {
+        _ if stops.is_empty() => return,
+        Some(Stopped::SameName) => {
+            "Several DataImportCrons have the same name: SSP creates only one of them, and which one is not determined."
+        }
+        Some(Stopped::DataSource) => {
+            "A DataSource is rejected: until you fix this, SSP creates no DataImportCron, and does not update its VM templates."
+        }
+        // SSP makes the listed deletions before it stops.
+        _ => {
+            "A DataImportCron is rejected: until you fix this, SSP deletes no further DataImportCrons that are no longer wanted, and does not update its VM templates."
+        }
+    };
+    let what = folded(&format!("  {RED}✘{RED:#} {what}"), 4);
+    line!(text, "\n{BOLD}{title}{BOLD:#}\n{what}");
+    for stop in stops {
+        line!(text, "{}", folded(&format!("      {}", stop.detail), 8));
+    }
+}
