@@ -118,7 +118,7 @@ pub(crate) fn of_effect(text: &mut String, title: &str, rows: &[Row], effect: Ef
     by_effect(text, title, &of_effect, usize::MAX, "");
 }
 
-/// What stops SSP.
+/// Writes the objects that stop SSP.
 pub(crate) fn stops(text: &mut String, title: &str, stopped: Option<Stopped>, stops: &[&Row]) {
     let what = match stopped {
         _ if stops.is_empty() => return,

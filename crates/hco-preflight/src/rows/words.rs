@@ -76,7 +76,7 @@ pub(crate) fn conditions(kind: &str, types: &[&str], since: Option<&str>, messag
     format!("{kind} {what}{since}{}", after_colon(message))
 }
 
-/// What stops SSP: a DataImportCron, or its DataSource.
+/// A DataImportCron that stops SSP, itself or by its DataSource.
 pub(crate) fn stop(cron: &Cron, source: Option<&Foreign>) -> String {
     let source = source.map_or_else(String::new, |source| format!(", DataSource {source}"));
     format!(
@@ -383,7 +383,7 @@ pub(crate) fn already_orphaned(node: &str, lost: Option<&str>) -> String {
     )
 }
 
-// What to do before its node departs.
+// The advice for a VM whose node departs.
 pub(crate) const UNMANAGED: &str = "it has no VirtualMachine that starts it again";
 pub(crate) const MIGRATE_UNMANAGED: &str =
     "before the change, migrate it: it has no VirtualMachine that starts it again";
@@ -465,7 +465,7 @@ pub(crate) fn architecture_changes(before: &str, after: &str) -> String {
     )
 }
 
-/// The same for a VM whose disk is for another architecture: that of the node on which it runs.
+/// The same for a VM whose disk is for another architecture. The VM may run on a node of that architecture.
 pub(crate) fn disk_changes_architecture(
     before: &str,
     after: &str,
@@ -482,7 +482,7 @@ pub(crate) fn disk_changes_architecture(
     }
 }
 
-// What decides the architecture of a VM.
+// The object or the default that decides the architecture of a VM.
 pub(crate) const OF_VM: &str = "the VM";
 pub(crate) const OF_PREFERENCE: &str = "its preference";
 pub(crate) const OF_LABEL: &str = "the label of a DataSource";
@@ -513,7 +513,7 @@ pub(crate) fn disk_made(source: &Key, loss: &str) -> String {
     format!("its disk is made from {source}, which {loss}; a disk that is already made stays")
 }
 
-// What happens to the DataSource of a disk.
+// The change of a disk's DataSource.
 pub(crate) const IS_DELETED: &str = "is deleted";
 pub(crate) const HAS_NO_DISK: &str = "has no disk until the import is done";
 
