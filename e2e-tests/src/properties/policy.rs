@@ -223,8 +223,15 @@ fn overrides(patch: &str, fields: &[&str]) -> Option<bool> {
         let [Some(path), _] = pointers else {
             return true;
         };
+        let is_operation = match operation["op"].as_str() {
+            Some("add" | "replace") => operation.get("value").is_some(),
+            Some("move" | "copy") => operation["from"].is_string(),
+            Some("remove" | "test") => true,
+            _ => false,
+        };
         let mut touched = pointers.into_iter().flatten();
-        !path.starts_with("/spec/")
+        !is_operation
+            || !path.starts_with("/spec/")
             || operation["op"] != "test"
                 && touched.any(|pointer| fields.iter().any(|field| is_below(pointer, field)))
     }))

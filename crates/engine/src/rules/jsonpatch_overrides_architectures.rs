@@ -79,6 +79,12 @@ fn describe<'f>(
             ),
             "remove the operation, and set the fields of HyperConverged instead",
         ),
+        Some(operation) if operation.is_in_spec() => (
+            format!(
+                "The {resource} patch has an operation without a known op, or without its value or its from: HCO rejects the patch."
+            ),
+            "correct or remove the operation",
+        ),
         Some(operation) => {
             let path = match operation.path.as_deref() {
                 None => "without a path".to_owned(),

@@ -43,17 +43,22 @@ impl SspPatch {
         let operations = patch.map_or(Some(Vec::new()), operations);
         let mut import = None;
         let mut uncertain = operations.as_ref().map(|_| BTreeSet::new());
+        // Templates at this position, or behind it, were moved.
+        let mut first_moved = usize::MAX;
         for operation in operations.into_iter().flatten() {
             let changed = if operation.changes(SSP_IMPORT) {
                 import = operation.sets_import();
                 import.map(|_| Vec::new())
             } else {
-                operation.changed(&mut names)
+                operation.changed(&mut names, &mut first_moved)
             };
             uncertain = uncertain.zip(changed).map(|(mut names, changed)| {
                 names.extend(changed);
                 names
             });
+        }
+        if let Some(uncertain) = &mut uncertain {
+            uncertain.extend(names.into_iter().skip(first_moved).map(Cow::into_owned));
         }
         Self { import, uncertain }
     }
@@ -134,9 +139,26 @@ impl<'a> AnnotationOperation<'a> {
         !self.is_applicable() || self.touched(fields).is_some()
     }
 
+    /// Whether HCO can apply it.
+    ///
+    /// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch; evanphx/json-patch
+    /// v5.9.11 patch.go, validateOperation.
     pub fn is_applicable(&self) -> bool {
+        self.is_operation() && self.is_in_spec()
+    }
+
+    pub fn is_in_spec(&self) -> bool {
         let path = self.path.as_deref();
         path.is_some_and(|path| path.starts_with("/spec/"))
+    }
+
+    fn is_operation(&self) -> bool {
+        match self.op.as_deref() {
+            Some("add" | "replace") => self.value.is_some(),
+            Some("move" | "copy") => self.from.is_some(),
+            Some("remove" | "test") => true,
+            _ => false,
+        }
     }
 
     /// The pointer to one of these fields, to a parent, or to a child, if the operation changes anything.
@@ -157,7 +179,7 @@ impl<'a> AnnotationOperation<'a> {
     fn changed_pointers(&self) -> impl Iterator<Item = &str> {
         let is_item = |pointer: &&str| {
             let last = pointer.rsplit('/').next();
-            last.is_some_and(|last| last.parse::<usize>().is_ok())
+            last.is_some_and(|last| last.parse::<i64>().is_ok())
         };
         let (path, from) = (self.path.as_deref(), self.from.as_deref());
         let pointers = match self.op.as_deref() {
@@ -187,8 +209,12 @@ impl<'a> AnnotationOperation<'a> {
     }
 
     /// The names of the templates that it changes; `None` if it could change any. Keeps `names`, the templates in SSP's
-    /// order, up to date.
-    fn changed(&self, names: &mut Vec<Cow<'a, str>>) -> Option<Vec<String>> {
+    /// order, and the position of the first one that is moved up to date.
+    fn changed(
+        &self,
+        names: &mut Vec<Cow<'a, str>>,
+        first_moved: &mut usize,
+    ) -> Option<Vec<String>> {
         if !self.is_applicable() || self.changes(SSP_CLUSTER) {
             return None;
         }
@@ -206,8 +232,8 @@ impl<'a> AnnotationOperation<'a> {
             }
             match self.op.as_deref()? {
                 "remove" if index? < names.len() => {
-                    changed.extend(names.iter().skip(index?).map(ToString::to_string));
-                    names.remove(index?);
+                    changed.push(names.remove(index?).into_owned());
+                    *first_moved = index?.min(*first_moved);
                 }
                 "replace" => {
                     let replaced = names.get_mut(index?)?;
@@ -217,9 +243,9 @@ impl<'a> AnnotationOperation<'a> {
                 }
                 "add" if *position == "-" || index? <= names.len() => {
                     let name = self.name_in_value()?;
-                    names.insert(index.unwrap_or(names.len()), name);
-                    let first = index.unwrap_or(names.len() - 1);
-                    changed.extend(names.iter().skip(first).map(ToString::to_string));
+                    let position = index.unwrap_or(names.len());
+                    names.insert(position, name);
+                    *first_moved = position.min(*first_moved);
                 }
                 _ => return None,
             }

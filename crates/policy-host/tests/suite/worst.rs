@@ -18,7 +18,7 @@ const NODES: usize = 5_000;
 /// A kind of request: its name, and the request with content of about this number of bytes.
 type Kind = (&'static str, fn(usize) -> Value);
 
-const KINDS: [Kind; 36] = [
+const KINDS: [Kind; 37] = [
     ("complete templates", |size| {
         listed(size / 280, |n| numbered(n, "amd64,arm64"))
     }),
@@ -168,6 +168,15 @@ const KINDS: [Kind; 36] = [
             "ssp.kubevirt.io/jsonpatch",
             &(0..annotation_size(size) / 45).map(operation).collect(),
         )
+    }),
+    ("operations of jsonpatch that move templates", |size| {
+        let path = "/spec/commonTemplates/dataImportCronTemplates/0";
+        let operation = json!({"op": "add", "path": path, "value": {"metadata": {"name": "a"}}});
+        let patch = vec![operation; annotation_size(size) / 130];
+        let mut request = listed(size / 500, |n| numbered(n, "amd64"));
+        let annotations = json!({"ssp.kubevirt.io/jsonpatch": json!(patch).to_string()});
+        request["object"]["metadata"]["annotations"] = annotations;
+        request
     }),
     ("gates of v1", |size| {
         gates(&(0..size / 60).map(near_miss).collect())
