@@ -117,13 +117,13 @@ impl<'a> Configuration<'a> {
         Some(&census.control_plane).filter(|names| self.restricts_vms() && !names.is_empty())
     }
 
-    /// The templates with boot sources for several architectures, with these architectures.
+    /// The templates that have, or may have, boot sources for several architectures, with these architectures.
     pub(crate) fn boot_sources_by_template<'c>(
         &'c self,
         census: &'c Census,
     ) -> impl Iterator<Item = (&'a Template<'a>, Annotation<'a>, BTreeSet<&'c str>)> {
         self.golden_images.iter().filter_map(|image| {
-            let supported = image.annotation.stated()?.supported(&census.workload);
+            let supported = image.annotation.possible()?.supported(&census.workload);
             let template = image.template.filter(|_| supported.len() > 1)?;
             Some((template, image.annotation, supported))
         })

@@ -138,7 +138,7 @@ fn outcome(
 
 type Identity<'v> = (Option<&'v str>, &'v str);
 
-/// The violations of one rule in the object before an update: their outcomes and architectures by template and value.
+/// The violations of one rule in the object before an update: their outcomes and parts by template and value.
 #[derive(Default)]
 struct Known<'v> {
     violations: BTreeMap<Identity<'v>, Vec<(Outcome, &'v BTreeSet<&'v str>)>>,
@@ -156,7 +156,7 @@ impl<'v> Known<'v> {
             let doubt = doubts.of(rule, violation);
             if let Some(outcome) = outcome(rule, violation, settings, doubt) {
                 let identity = (violation.template, &*violation.value);
-                let entry = (outcome, &violation.architectures);
+                let entry = (outcome, &violation.parts);
                 self.violations.entry(identity).or_default().push(entry);
             }
         }
@@ -168,7 +168,7 @@ impl<'v> Known<'v> {
         self.violations.get(&identity).is_some_and(|known| {
             known
                 .iter()
-                .any(|(old, larger)| *old <= outcome && violation.architectures.is_subset(larger))
+                .any(|(old, larger)| *old <= outcome && violation.parts.is_subset(larger))
         })
     }
 

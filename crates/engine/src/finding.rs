@@ -36,11 +36,11 @@ impl Finding {
         fixes: Vec<Fix>,
     ) -> Self {
         let violation = &detection.violation;
-        let architectures: Vec<&str> = violation.architectures.iter().copied().collect();
-        let value = if architectures.is_empty() {
+        let parts: Vec<&str> = violation.parts.iter().copied().collect();
+        let value = if parts.is_empty() {
             shortened(&violation.value)
         } else {
-            shortened(&architectures.join(","))
+            shortened(&parts.join(","))
         };
         if let Some(consequence) = violation.consequence {
             fact = format!("{fact}: {}", consequence.sentence());

@@ -121,7 +121,7 @@ fn stops<'a>(side: &'a Side<'a>) -> BTreeMap<&'a str, BTreeSet<ImportStop>> {
 fn imports_of<'a>(image: &GoldenImage<'a>, side: &'a Side<'a>) -> Imports<'a> {
     let value = match side.configuration.import {
         Import::Disabled => None,
-        Import::Enabled => image.annotation.stated(),
+        Import::Enabled => image.annotation.possible(),
     };
     // A jsonpatch annotation can disable the import in SSP.
     let is_off_in_ssp = |forecast: &Forecast<'_>| forecast.import == Import::Disabled;

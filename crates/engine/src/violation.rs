@@ -39,8 +39,8 @@ pub(crate) struct Violation<'f> {
     /// Distinguishes this violation from others of the same rule or template. Two violations with the same template and
     /// value are the same, even at different positions in the object.
     pub(crate) value: Cow<'f, str>,
-    /// The architectures of the problem, if it becomes larger with each of them.
-    pub(crate) architectures: BTreeSet<&'f str>,
+    /// The architectures or the objects of the problem, if it becomes larger with each of them.
+    pub(crate) parts: BTreeSet<&'f str>,
     /// The level if the settings do not set one, and it is not the rule's.
     pub(crate) default_level: Option<Level>,
     /// Whether it is at most a warning, because the object alone does not prove it.
@@ -67,7 +67,7 @@ impl<'f> Violation<'f> {
         Self {
             template: None,
             value: Cow::Borrowed(""),
-            architectures: BTreeSet::new(),
+            parts: BTreeSet::new(),
             default_level: None,
             is_doubtful: false,
             consequence: None,

@@ -31,7 +31,7 @@ pub(crate) fn check<'f>(
     let is_violation = !unknown.is_empty() && !configuration.golden_images.is_empty();
     let is_denied = is_listed && configuration.origin == Origin::Sent;
     is_violation.then(|| Violation {
-        architectures: unknown.clone(),
+        parts: unknown.clone(),
         consequence: is_denied.then_some(Consequence::HcoDenies),
         ..Violation::new(move || {
             let then = match (is_listed, is_denied) {

@@ -21,6 +21,8 @@ fn violation<'f>(
         loser,
         winner,
         shared,
+        names: objects,
+        architectures,
     }: Conflict<'f>,
 ) -> Violation<'f> {
     // A common template that is not in a status may not exist, and HCO maintains common templates.
@@ -34,6 +36,11 @@ fn violation<'f>(
             Some(winner) => format!("template {}", quote(winner.name)),
             None => "SSP".to_owned(),
         };
+        let part = if architectures.is_empty() {
+            String::new()
+        } else {
+            format!(" for {}", names(&architectures))
+        };
         let (field, fact, advice) = match shared {
             Shared::DataImportCron(name) => (
                 ["metadata", "name"],
@@ -46,7 +53,7 @@ fn violation<'f>(
             Shared::DataSource(name) => (
                 ["spec", "managedDataSource"],
                 format!(
-                    "The image of template {template} is not imported: {other} uses the same DataSource {}.",
+                    "The image of template {template} is not imported{part}: {other} uses the same DataSource {}.",
                     quote(name)
                 ),
                 match loser.index {
@@ -68,6 +75,12 @@ fn violation<'f>(
         }
     };
     Violation {
+        // The same template can lose a DataSource before an update, and a DataImportCron after it.
+        value: match shared {
+            Shared::DataSource(_) => "DataSource".into(),
+            Shared::DataImportCron(_) => "DataImportCron".into(),
+        },
+        parts: objects,
         is_doubtful: is_unlisted(loser) || winner.is_some_and(is_unlisted),
         ..Violation::of(loser.name, describe)
     }

@@ -15,9 +15,9 @@ pub(crate) fn check<'f>(
 ) -> impl Iterator<Item = Violation<'f>> {
     configuration
         .boot_sources_by_template(census)
-        .filter(|(template, ..)| {
+        .filter(|(template, annotation, _)| {
             let registry = template.source.registry();
-            registry.is_some_and(RegistrySource::is_image_stream)
+            registry.is_some_and(RegistrySource::is_image_stream) && annotation.stated().is_some()
         })
         .map(move |(template, _, architectures)| {
             Violation::of(&template.name, move || Description {

@@ -35,7 +35,7 @@ pub(crate) fn check<'f>(
         }
     };
     is_violation.then(|| Violation {
-        architectures: workload.keys().map(String::as_str).collect(),
+        parts: workload.keys().map(String::as_str).collect(),
         ..Violation::new(describe)
     })
 }

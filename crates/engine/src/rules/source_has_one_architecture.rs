@@ -16,10 +16,11 @@ pub(crate) fn check<'f>(
         .boot_sources_by_template(census)
         .filter(|(template, ..)| matches!(template.source, Source::Other))
         .map(move |(template, annotation, architectures)| Violation {
-            architectures: architectures.clone(),
+            parts: architectures.clone(),
+            is_doubtful: annotation == Annotation::ShippedUnknown,
             ..Violation::of(&template.name, move || {
                 let advice = match annotation {
-                    Annotation::Shipped(_) => {
+                    Annotation::Shipped(_) | Annotation::ShippedUnknown => {
                         "give the template a name of its own, because HCO uses the architectures that it ships for this name, and list only the architecture of the disk in its annotation"
                     }
                     _ => {

@@ -16,7 +16,7 @@ pub(crate) fn check<'f>(
         .collect();
     let version = configuration.version();
     (!rejected.is_empty()).then(|| Violation {
-        architectures: rejected.clone(),
+        parts: rejected.clone(),
         ..Violation::new(move || {
             let place = Proposal::Place {
                 summary: "keep the workloads on an architecture of the control plane, if no VM runs on the other nodes",

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cdi::data_source::SourceRejection;
 use crate::forecast::{CreatedBy, Cron, Forecast, SspTemplate};
+use crate::ssp::architecture::Architecture;
 use crate::ssp::data_sources::LostCron;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +24,10 @@ pub struct Conflict<'f> {
     /// `None` if SSP itself uses the DataSource.
     pub winner: Option<&'f SspTemplate<'f>>,
     pub shared: Shared<'f>,
+    /// The names of all objects of the same kind that the template does not get, or may not get.
+    pub names: BTreeSet<&'f str>,
+    /// The architectures for which it is not imported; empty if that is all of them, or not certain.
+    pub architectures: BTreeSet<&'static str>,
 }
 
 /// The name of the object that two templates want.
@@ -46,14 +51,22 @@ impl Forecast<'_> {
         let by_template = self
             .lost
             .chunk_by(|one, other| one.cron.template == other.cron.template);
+        let imported: BTreeSet<usize> = self.crons.iter().map(|cron| cron.template).collect();
         let sources = by_template.filter_map(move |lost| {
             let LostCron { cron, to } = lost.first()?;
             let name = &*cron.source.name;
             let replacing = to.and_then(|index| self.templates.get(index));
+            let is_partial = imported.contains(&cron.template);
+            let architectures = lost.iter().filter_map(|lost| lost.cron.architecture);
             Some(Conflict {
                 loser: self.templates.get(cron.template)?,
                 winner: replacing.or_else(|| pointers.get(name).copied()),
                 shared: Shared::DataSource(name),
+                names: lost.iter().map(|lost| &*lost.cron.source.name).collect(),
+                architectures: architectures
+                    .filter(|_| is_partial)
+                    .map(Architecture::name)
+                    .collect(),
             })
         });
         let mut first = BTreeMap::new();
@@ -68,6 +81,8 @@ impl Forecast<'_> {
                 loser,
                 winner: Some(winner),
                 shared: Shared::DataImportCron(&cron.key.name),
+                names: BTreeSet::from([&*cron.key.name]),
+                architectures: BTreeSet::new(),
             })
         });
         sources.chain(crons)

@@ -229,6 +229,14 @@ impl<'a> Annotation<'a> {
             known => known.value(),
         }
     }
+
+    /// The same, with all architectures for a value that HCO ships and that is not known.
+    pub fn possible(self) -> Option<Architectures<'a>> {
+        match self {
+            Self::ShippedUnknown => Some(Architectures("amd64,arm64,s390x")),
+            other => other.stated(),
+        }
+    }
 }
 
 impl CommonTemplate {
