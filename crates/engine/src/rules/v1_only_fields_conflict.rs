@@ -8,11 +8,11 @@ pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violatio
     let stored = hco
         .import
         .stored_in_v1_annotation(configuration.version())?;
+    let state = |import| match import {
+        Import::Enabled => "on",
+        Import::Disabled => "off",
+    };
     let describe = move || {
-        let state = |import| match import {
-            Import::Enabled => "on",
-            Import::Disabled => "off",
-        };
         let path = hco.fields.v1_only.path();
         let removed = [PatchOperation::remove(&path)];
         let summary = "remove the annotation, which v1 objects do not need";
@@ -28,5 +28,8 @@ pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violatio
             )],
         }
     };
-    (stored != configuration.import).then(|| Violation::new(describe))
+    (stored != configuration.import).then(|| Violation {
+        value: state(stored).into(),
+        ..Violation::new(describe)
+    })
 }
