@@ -12,14 +12,17 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f>> {
     let kubevirt = &machine.context.kubevirt;
     // With emulation, KubeVirt removes this label from the nodeSelector.
     let is_removed = |label| kubevirt.is_cross_architecture && label == ARCHITECTURE_LABEL;
-    let contradicting = machine
+    let contradicting: Vec<(&'static str, &str)> = machine
         .vm
         .node_selectors()
-        .find(|(label, selected)| !is_removed(*label) && !kubevirt.can_run(architecture, selected));
-    if let Some((label, selected)) = contradicting {
+        .filter(|(label, selected)| {
+            !is_removed(*label) && !kubevirt.can_run(architecture, selected)
+        })
+        .collect();
+    if let Some((_, selected)) = contradicting.first() {
         return Some(Violation {
             value: format!("{selected} {architecture}").into(),
-            ..Violation::new(move || by_node_selector(machine, architecture, label, selected))
+            ..Violation::new(move || by_node_selector(machine, architecture, &contradicting))
         });
     }
     let affinity = &machine.vm.affinity;
@@ -32,15 +35,18 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f>> {
     })
 }
 
-/// This label in the nodeSelector requires the selected architecture.
+/// These labels in the nodeSelector require other architectures.
 fn by_node_selector<'f>(
     machine: &Machine<'_>,
     architecture: &str,
-    label: &'static str,
-    selected: &str,
+    contradicting: &[(&'static str, &str)],
 ) -> Description<'f> {
+    let (label, selected) = contradicting.first().copied().unwrap_or_default();
     let path = Machine::selector_path(label);
-    let removed = [PatchOperation::remove(&path)];
+    let paths = contradicting
+        .iter()
+        .map(|(label, _)| Machine::selector_path(label));
+    let removed: Vec<_> = paths.map(|path| PatchOperation::remove(&path)).collect();
     let summary = "remove the architecture from the nodeSelector";
     let mut fixes = vec![Proposal::edits(summary, removed)];
     if machine.can_start_as(selected) {
