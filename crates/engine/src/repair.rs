@@ -168,7 +168,15 @@ fn steps(fixes: &Fixes<'_, '_>) -> Result<Vec<Step>, String> {
             ));
         }
     }
-    Ok(steps)
+    let of_images = steps.iter().filter(|step| step.repair == Repair::FromImage);
+    let patch: Vec<PatchOperation> = of_images.flat_map(|step| step.patch.clone()).collect();
+    match fixes.lost(&patch).first() {
+        Some(lost) if !patch.is_empty() => Err(format!(
+            "The repair from-image was not applied: the boot source {} would lose its disk.",
+            quote(&lost.name)
+        )),
+        _ => Ok(steps),
+    }
 }
 
 /// The templates whose annotation has an entry that no repair may change: it is an existing problem, or its rule has no
@@ -196,6 +204,15 @@ fn obstacle(fixes: &Fixes<'_, '_>, template: Option<&str>, repair: Repair) -> Op
         }
         Repair::EnableImport => {
             "the SSP operator does not support the architectures of the cluster"
+        }
+        Repair::PlaceOn(architecture)
+            if configuration
+                .accepted_by_kubevirt(census?)
+                .is_some_and(|accepted| !accepted.contains(architecture)) =>
+        {
+            return Some(format!(
+                "KubeVirt rejects VMs of {architecture}, because virt-api runs on another architecture"
+            ));
         }
         Repair::PlaceOn(architecture) if census?.workload.contains_key(architecture) => {
             return Some(format!(

@@ -10,6 +10,7 @@ use kube_objects::text::quote;
 use operator_models::hco::architectures::Architectures;
 use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::template::{ARCHITECTURES, ENABLE, Source, Template};
+use operator_models::ssp::architecture::is_known;
 use serde_json::{Value, json};
 
 use super::Fixes;
@@ -65,9 +66,6 @@ impl<'f> Fixes<'_, 'f> {
     pub(super) fn list(&self, template: &Template<'f>, summary: &str) -> Fix {
         let correction = self.annotations_of(template).intended.clone();
         match self.fit(template, &correction.value) {
-            None if self.workload().is_empty() => Fix::advice(format!(
-                "{summary} with the architectures of the image, for example {ARCHITECTURES}: \"amd64,arm64\""
-            )),
             None => self.list_workload(template, summary),
             Some(ImageAgreement::Wrong(value) | ImageAgreement::Partial(value)) => {
                 self.set_supported(template, value)
@@ -125,20 +123,23 @@ impl<'f> Fixes<'_, 'f> {
     /// How a value agrees with the image of a template; `None` if the image was not looked up.
     pub(super) fn fit(&self, template: &Template<'f>, value: &str) -> Option<ImageAgreement> {
         let (supported, workload) = (self.supported(template)?, self.workload());
-        let (of_nodes, others): (Vec<&str>, Vec<&str>) = supported
+        let (mut of_nodes, mut others): (Vec<&str>, Vec<&str>) = supported
             .iter()
             .map(String::as_str)
             .filter(|name| is_architecture(name))
             .partition(|name| workload.contains_key(*name));
-        let (of_nodes, others) = match self.configuration().preferred_architecture(template) {
-            Some((_, only)) if of_nodes.contains(&only) => (vec![only], Vec::new()),
-            _ => (of_nodes, others),
-        };
+        let is_listed = |name: &str| Architectures(value).entries().any(|entry| entry == name);
+        if let Some((_, only)) = self.configuration().preferred_architecture(template)
+            && of_nodes.contains(&only)
+        {
+            // Disks can exist for the other architectures that are listed.
+            of_nodes.retain(|name| *name == only || is_listed(name));
+            others.clear();
+        }
         if of_nodes.is_empty() && (others.is_empty() || !workload.is_empty()) {
             return Some(ImageAgreement::Unusable);
         }
-        let is_listed = |name: &&&str| Architectures(value).entries().any(|entry| entry == **name);
-        let listed = of_nodes.iter().filter(is_listed).count();
+        let listed = of_nodes.iter().filter(|name| is_listed(name)).count();
         let mut entries = Architectures(value).entries();
         let is_supported = entries.all(|entry| supported.contains(entry));
         let count = of_nodes.len();
@@ -205,16 +206,27 @@ impl<'f> Fixes<'_, 'f> {
     }
 
     fn list_workload(&self, template: &Template<'f>, summary: &str) -> Fix {
+        let names = self.workload().keys().map(String::as_str);
+        // SSP rejects the others.
+        let mut names: Vec<&str> = names.filter(|name| is_known(name)).collect();
+        if names.is_empty() {
+            return Fix::advice(format!(
+                "{summary} with the architectures of the image, for example {ARCHITECTURES}: \"amd64,arm64\""
+            ));
+        }
         if let Some((preference, only)) = self.configuration().preferred_architecture(template)
-            && self.workload().contains_key(only)
+            && names.contains(&only)
         {
+            let intended = &self.annotations_of(template).intended.value;
+            let listed = Architectures(intended).supported(self.workload());
+            names.retain(|name| *name == only || listed.contains(name));
+            let value = names.join(",");
             let summary = format!(
-                "{summary} with {only} only, because its default preference {} is for {only}",
+                "{summary} to {value}, because its default preference {} is for {only}",
                 quote(preference)
             );
-            return self.annotate(summary, template, ARCHITECTURES, only);
+            return self.annotate(summary, template, ARCHITECTURES, value);
         }
-        let names: Vec<&str> = self.workload().keys().map(String::as_str).collect();
         let value = names.join(",");
         self.of_one_disk(template, &value).unwrap_or_else(|| {
             let summary =

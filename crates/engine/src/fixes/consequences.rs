@@ -55,9 +55,14 @@ impl Fixes<'_, '_> {
     }
 
     /// The forecast assumes that an image supports every architecture. Removes the disks of architectures that it does
-    /// not support.
+    /// not support, unless the object before the update has them.
     fn without_impossible_disks(&self, mut lost: Vec<Key>) -> Vec<Key> {
         let configuration = self.configuration();
+        let before = self.change.before.map(|before| &before.forecast);
+        let existed = |key: &Key| {
+            let source = before.and_then(|forecast| forecast.as_ref().ok()?.data_sources.get(key));
+            source.is_some_and(|source| source.filled == Some(true))
+        };
         for image in &configuration.golden_images {
             let contents = self
                 .change
@@ -72,11 +77,17 @@ impl Fixes<'_, '_> {
             for architecture in Architecture::ALL {
                 if !contents.supported.contains(architecture.name()) {
                     let impossible = architecture.suffixed(name);
-                    lost.retain(|key| *key.name != *impossible);
+                    lost.retain(|key| *key.name != *impossible || existed(key));
                 }
             }
         }
         lost
+    }
+
+    /// The boot sources that no longer have a disk with a patch.
+    pub(crate) fn lost(&self, patch: &[PatchOperation]) -> Vec<Key> {
+        let consequences = self.consequences(patch);
+        self.without_impossible_disks(consequences.map(|found| found.lost).unwrap_or_default())
     }
 
     fn can_evaluate_again(&self) -> bool {

@@ -1,3 +1,4 @@
+use operator_models::hco::architectures::Architectures;
 use operator_models::hco::template::Source;
 
 use super::prelude::*;
@@ -35,7 +36,10 @@ pub(crate) fn check<'f>(
 
 fn fixes<'f>(configuration: &Configuration<'_>, template: &'f Template<'f>) -> Vec<Proposal<'f>> {
     if let Some((preference, only)) = configuration.preferred_architecture(template)
-        && template.architectures.as_deref() == Some(only)
+        && template
+            .architectures
+            .as_deref()
+            .is_some_and(|value| Architectures(value).entries().any(|entry| entry == only))
     {
         let preference = quote(preference);
         return vec![Proposal::advice(format!(
