@@ -53,20 +53,20 @@ impl Loss {
     /// The end of a fact about an existing problem, without a period.
     pub(crate) fn text(&self) -> String {
         let text = match self {
-            Self::Image => "this update also ends its import",
+            Self::Image => "this change also ends its import",
             Self::Architectures(lost) => {
-                return format!("this update also ends its import for {}", names(lost));
+                return format!("this change also ends its import for {}", names(lost));
             }
             Self::Stop(ImportStop::DataSource | ImportStop::DataImportCron) => {
-                "this update also stops SSP"
+                "this change also stops SSP"
             }
             Self::Stop(ImportStop::CronJob) => {
-                "with this update, its image is not imported any more"
+                "with this change, its image is not imported any more"
             }
             Self::Stop(ImportStop::OtherTemplate) => {
-                "with this update, another template takes its DataSource"
+                "with this change, another template takes its DataSource"
             }
-            Self::Acceptance => "with this update, the object is also rejected",
+            Self::Acceptance => "with this change, the object is also rejected",
         };
         text.to_owned()
     }
