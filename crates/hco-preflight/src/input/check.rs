@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use cluster::field::key;
 use cluster::foreign::{self, Foreign, one_line};
 use cluster::{Cluster, ClusterError, Identity, Labels, Notes, Reader, World};
+use engine::Consequence;
 use policy_host::{HostCalls, Objects};
 use serde_json::{Value, json};
 
@@ -22,7 +24,7 @@ use crate::input::misplaced;
 use crate::input::module::Module;
 use crate::input::what_if::WhatIf;
 use crate::kubectl::Kubectl;
-use crate::report::{Report, is_evaluated};
+use crate::report::{Level, Report, is_evaluated};
 use crate::verdict::{Judged, Origin, Verdicts};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,6 +185,7 @@ impl<'s> Check<'s> {
                         let dropped = misplaced::of(&found.object.value);
                         report.not_checked.extend(dropped);
                     }
+                    add_denials_of_hco(&mut report);
                     verdicts.objects.push(Judged {
                         question: Arc::clone(question),
                         policy: self.policies.of(question).policy.clone(),
@@ -250,6 +253,18 @@ impl<'s> Check<'s> {
 }
 
 /// `fix` does not change VirtualMachines, because a person has to decide about their fixes.
+/// HCO's webhook also denies an update because of an existing problem.
+fn add_denials_of_hco(report: &mut Report) {
+    let denies = [Consequence::HcoDenies, Consequence::HcoCrashes];
+    for finding in &mut report.findings {
+        let consequence = finding.consequence;
+        if consequence.is_some_and(|consequence| denies.contains(&consequence)) {
+            finding.level = Level::Deny;
+            report.allowed = false;
+        }
+    }
+}
+
 fn wanted(purpose: Purpose) -> Wanted {
     match purpose {
         Purpose::Check => &[
@@ -410,7 +425,18 @@ impl Sources<'_> {
             _ => None,
         };
         if let Some(missing) = missing {
-            notes.push(&format!("{place}: checked as a new object: {missing}"));
+            let other = self.world.filter(|_| identity.is_hyperconverged());
+            let other =
+                other.and_then(|world| world.hyperconvergeds(None).ok()?.into_iter().next());
+            let other = other.map_or_else(String::new, |other| {
+                format!(
+                    ", but {}, and HCO accepts only one: correct the name or the namespace",
+                    key(&other)
+                )
+            });
+            notes.push(&format!(
+                "{place}: checked as a new object: {missing}{other}"
+            ));
         }
         let object = &found.object.value;
         let as_if = self.subject.as_if.unwrap_or_default();
