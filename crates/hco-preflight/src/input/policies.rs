@@ -67,9 +67,11 @@ impl Policies {
         questions: &[Question],
         notes: &mut Notes,
     ) -> Result<Self> {
+        // A VM is evaluated beside a HyperConverged, also where none is named.
         let resources: BTreeSet<&'static str> = questions
             .iter()
             .map(|question| question.identity.resource())
+            .chain(["hyperconvergeds"])
             .collect();
         let own = validated(file, module, notes)?;
         let mut deployed = match world.filter(|_| file.is_none()) {

@@ -8,6 +8,7 @@ use anyhow::Result;
 use cluster::field::{key, name, text};
 use cluster::{DataSource, KubeVirt, Metadata, Notes, Preference, Reference, World};
 use engine::Import;
+use kube_objects::json::Json;
 use operator_models::hco::golden_image::SHIPPED as SHIPPED_TEMPLATES;
 use operator_models::hco::template::{DEFAULT_PREFERENCE, DEFAULT_PREFERENCE_KIND};
 use operator_models::hco::version::HcoVersion;
@@ -90,6 +91,10 @@ pub(super) fn surroundings(
         }
         only => kubevirt(only, report),
     };
+    let list = json!({"items": [&kubevirt]}).to_string();
+    let list = Json::parse(list.as_bytes()).ok();
+    let at_hand = list.and_then(|list| installation::KubeVirt::only(list).ok());
+    let at_hand = at_hand.unwrap_or_default();
 
     let known = world.and_then(|world| world.all(&world.sources, notes));
     // The operators created the stored objects from a stored HyperConverged, so they need no forecast.
@@ -135,10 +140,9 @@ pub(super) fn surroundings(
         match stored {
             Some(stored) => preferences.extend(stored),
             None if kind == CLUSTER_PREFERENCE => {
-                let kubevirt = report::kubevirt(report, String::new());
                 let all = SHIPPED
                     .iter()
-                    .filter_map(|(name, _)| shipped(name, &kubevirt));
+                    .filter_map(|(name, _)| shipped(name, &at_hand));
                 preferences.extend(all);
             }
             None => {}

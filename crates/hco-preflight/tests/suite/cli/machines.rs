@@ -116,3 +116,19 @@ fn what_the_user_may_not_read_is_named() {
     let note = "virtual machines are checked without any DataSource of the cluster: ";
     run_on(&server, "check -f machines.yaml --cluster").notes(note);
 }
+
+/// Without a HyperConverged beside the VM, the settings apply to the one that is assumed.
+#[test]
+fn the_settings_apply_to_the_cluster_of_a_virtual_machine() {
+    let machine = json!({
+        "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine",
+        "metadata": {"name": "web", "namespace": "demo"},
+        "spec": {"template": {"spec": {"architecture": "arm64", "domain": {"devices": {}}}}},
+    });
+    let machine = written("machine.json", machine.to_string());
+    for (version, code) in [("1.17", 1), ("1.18", 0)] {
+        let settings = written("settings.yaml", format!("hcoVersion: \"{version}\""));
+        let words = format!("check -f {machine} --nodes nodes.yaml --settings {settings}");
+        run(&words).exits(code);
+    }
+}
