@@ -195,7 +195,12 @@ impl<'q> Fixed<'q> {
         };
         let can_edit = |value: &Value| files::edit_error(question, value).is_none();
         let mut fixed = Self::with(question, check, args, &can_edit)?;
-        let what = format!("not changed: {error}; edit it manually");
+        let extent = if fixed.fixes.is_empty() {
+            "not changed"
+        } else {
+            "not completely changed"
+        };
+        let what = format!("{extent}: {error}; edit it manually");
         fixed.manual.push(what);
         Ok(fixed)
     }

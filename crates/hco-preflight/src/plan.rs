@@ -137,11 +137,10 @@ impl<'c> Plan<'c> {
         doubt.into_iter().chain(denied).chain(warnings).collect()
     }
 
-    /// The warnings about the current object that other nodes or another version of HCO cause.
+    /// The warnings about the object that the change causes.
     fn new_warnings(&self) -> impl Iterator<Item = &'c Finding> {
         let situation = self.situation;
-        let before = situation.before.iter().filter(|_| !situation.is_sent);
-        before.flat_map(|before| {
+        situation.before.iter().flat_map(|before| {
             let findings = situation.after.report.findings.iter();
             findings
                 .filter(|finding| finding.level == Level::Warn)

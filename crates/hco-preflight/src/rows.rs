@@ -192,6 +192,7 @@ impl Effect {
     pub(crate) fn alert(self) -> Option<&'static str> {
         match self {
             Self::StopsSsp => Some("SSPFailingToReconcile"),
+            Self::Unhealthy => Some("HCOOperatorConditionsUnhealthy"),
             Self::AlreadyOrphaned => Some("OrphanedVirtualMachineInstances"),
             Self::Failing => Some("CDIDataImportCronOutdated"),
             _ => None,

@@ -83,7 +83,7 @@ pub(super) fn needs_choice(report: &Report, remedy: &Remedy) -> bool {
 }
 
 pub(super) fn reason(report: &Report, remedy: &Remedy, args: &args::Fix) -> &'static str {
-    if needs_choice(report, remedy) {
+    if needs_choice(report, remedy) && !args.enable_import {
         "the import is a preview before HCO 1.19, so `fix` enables it only with --enable-import, or if the setting hcoVersion states a later version"
     } else if enables_import(remedy) {
         "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"

@@ -74,7 +74,9 @@ pub(super) fn of(checked: &Checked) -> (Style, String) {
         .collect();
     unhealthy.dedup();
     if !unhealthy.is_empty() {
-        parts.push(format!("see the conditions of {}", unhealthy.join(" and ")));
+        let alert = Effect::Unhealthy.alert().unwrap_or_default();
+        let kinds = unhealthy.join(" and ");
+        parts.push(format!("see the conditions of {kinds} ({alert})"));
     }
     for (effects, what, [one, several]) in PARTS {
         let is_older = |row: &&Row| row.effect == Effect::Waiting && row.severity == Severity::Info;
@@ -104,12 +106,17 @@ pub(super) fn of(checked: &Checked) -> (Style, String) {
     if !unread.is_empty() {
         parts.push(format!("not read: {}", unread.join(", ")));
     }
+    let warnings = of_effects(rows, &[Effect::MinorProblem]).count();
     let what = parts.join("; ");
     let worst = rows.iter().map(|row| row.severity).max();
     match (number, worst) {
         (1.., _) => (RED, format!("{}: {what}", count(number, "problem"))),
         (0, Some(Severity::Unknown)) => (YELLOW, format!("not everything is known: {what}")),
         (0, _) if !unread.is_empty() => (YELLOW, format!("no problem in what was read: {what}")),
+        (0, _) if warnings > 0 => (
+            YELLOW,
+            format!("no problem, {}: {what}", count(warnings, "warning")),
+        ),
         (0, _) => (GREEN, format!("no problem: {what}")),
     }
 }

@@ -77,7 +77,8 @@ fn closing(text: &mut String, checked: &Checked, program: &str) {
         let fix = format!("{program} fix {options} -o commands");
         next.push(format!("{}: `{fix}`", count(fixable, "fixable finding")));
     }
-    if let Some(Finding { rule, .. }) = findings.first() {
+    let worst = findings.iter().min_by_key(|finding| finding.level);
+    if let Some(Finding { rule, .. }) = worst {
         next.push(format!("the page of a rule: `{program} explain {rule}`"));
     }
     if !next.is_empty() {

@@ -472,7 +472,7 @@ fn a_shared_value_does_not_prevent_other_fixes() {
     );
     let path = written("hco.yaml", &text);
     let run = run(&format!("fix -f {path} --arch amd64=3,arm64=2 --write")).exits(1);
-    run.notes("not changed: ");
+    run.notes("not completely changed: ");
     let after = read(&path);
     assert!(after.contains("&value"), "{after}");
     assert!(!after.contains("amd64, arm64"), "{after}");
