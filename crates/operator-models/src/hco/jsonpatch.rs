@@ -43,7 +43,7 @@ impl SspPatch {
         let operations = patch.map_or(Some(Vec::new()), operations);
         let mut import = None;
         let mut uncertain = operations.as_ref().map(|_| BTreeSet::new());
-        // Templates at this position, or behind it, were moved.
+        // Templates from this position on were moved.
         let mut first_moved = usize::MAX;
         for operation in operations.into_iter().flatten() {
             let changed = if operation.changes(SSP_IMPORT) {

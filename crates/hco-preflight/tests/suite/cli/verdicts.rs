@@ -185,10 +185,11 @@ fn mistakes_have_no_commands_for_a_runner() {
 /// The update does not change the existing problem, so the policy accepts it.
 #[test]
 fn an_update_that_hco_denies_is_denied() {
-    let old = file("accepted.yaml");
-    let new = format!("{old}    commonBootImageNamespace: images\n");
-    let new = written("new.yaml", &new);
-    let words = format!("check -f {new} --old accepted.yaml --arch amd64=1,riscv64=1");
+    let status = "status: {nodeInfo: {workloadsArchitectures: [amd64, riscv64], controlPlaneArchitectures: [amd64]}}\n";
+    let accepted = file("accepted.yaml");
+    let [old, new] = ["", "    commonBootImageNamespace: images\n"]
+        .map(|field| written("hco.yaml", format!("{accepted}{field}{status}")));
+    let words = format!("check -f {new} --old {old} --arch amd64=1,riscv64=1");
     let run = run(&words).exits(1);
     run.lacks(&["accepted"])
         .prints(&["✘ deny  cluster-architecture-unknown"]);
