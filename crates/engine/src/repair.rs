@@ -168,15 +168,23 @@ fn steps(fixes: &Fixes<'_, '_>) -> Result<Vec<Step>, String> {
             ));
         }
     }
+    check_disks(fixes, &steps)?;
+    Ok(steps)
+}
+
+/// Why the repairs from images are not possible: a boot source would lose its disk.
+fn check_disks(fixes: &Fixes<'_, '_>, steps: &[Step]) -> Result<(), String> {
     let of_images = steps.iter().filter(|step| step.repair == Repair::FromImage);
     let patch: Vec<PatchOperation> = of_images.flat_map(|step| step.patch.clone()).collect();
-    match fixes.lost(&patch).first() {
-        Some(lost) if !patch.is_empty() => Err(format!(
-            "The repair from-image was not applied: the boot source {} would lose its disk.",
-            quote(&lost.name)
-        )),
-        _ => Ok(steps),
+    if patch.is_empty() {
+        return Ok(());
     }
+    let why = match fixes.lost(&patch).as_deref() {
+        Some([]) => return Ok(()),
+        Some([lost, ..]) => format!("the boot source {} would lose its disk", quote(&lost.name)),
+        None => "the object is too large to find the disks that would be lost".to_owned(),
+    };
+    Err(format!("The repair from-image was not applied: {why}."))
 }
 
 /// The templates whose annotation has an entry that no repair may change: it is an existing problem, or its rule has no

@@ -483,7 +483,7 @@ Uses the credentials that `docker login` and `podman login` store.
 
 Exit codes: 0 all images were read, 2 an image could not be read.";
 
-/// The format of the output of `images` and `explain`.
+/// The format of the output of `images`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ImagesFormat {
     /// For people

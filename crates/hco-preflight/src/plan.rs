@@ -119,7 +119,7 @@ impl<'c> Plan<'c> {
         Row::new(effect, "HyperConverged", &self.situation.name, what)
     }
 
-    /// The rows about the version and the denial of the object.
+    /// The rows about the version, the denial, and the new warnings.
     fn about_the_object(&self) -> Vec<Row> {
         let doubt = self.situation.doubt_about_version().map(|doubt| Row {
             severity: Severity::Unknown,

@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use cluster::foreign::{Foreign, lines, one_line};
+use engine::Consequence;
 pub(crate) use engine::{
     Boot, CronReport as Cron, DataSourceReport as DataSource, Finding, Fix as Remedy,
     ForecastReport as Forecast, NoForecastReport, Outcome as Level, Report,
@@ -66,6 +67,15 @@ pub(crate) fn architecture(machine: &Machine) -> String {
         _ => "the default of the cluster".to_owned(),
     };
     format!("{architecture} ({why})")
+}
+
+/// Whether HCO's webhook denies the request because of a finding, whatever the policy does.
+pub(crate) fn is_denied_by_hco(finding: &Finding) -> bool {
+    let consequence = finding.consequence;
+    matches!(
+        consequence,
+        Some(Consequence::HcoDenies | Consequence::HcoCrashes)
+    )
 }
 
 /// Whether two findings are about the same problem of the same template.

@@ -48,7 +48,9 @@ impl Judged {
     /// Whether the cluster would only report a denial.
     pub(crate) fn is_only_reported(&self) -> bool {
         let policy = self.policy.as_ref();
-        policy.is_some_and(Policy::is_monitor) && self.exit() != Exit::Unjudged
+        policy.is_some_and(Policy::is_monitor)
+            && !self.report.findings.iter().any(report::is_denied_by_hco)
+            && self.exit() != Exit::Unjudged
     }
 
     /// `NAMESPACE/NAME`, without the parts that are missing.

@@ -79,14 +79,17 @@ impl<'f> Fixes<'_, 'f> {
     pub(super) fn add_missing(&self, template: &Template<'f>) -> Fix {
         let workload = self.workload();
         let fix = self.list(template, "set the annotation");
-        let Some(image) = self.supported(template) else {
-            return fix;
-        };
         let value = Architectures(template.architectures.as_deref().unwrap_or_default());
         let listed = value.supported(workload);
         let mut missing = workload
             .keys()
             .filter(|name| !listed.contains(name.as_str()));
+        let Some(image) = self.supported(template) else {
+            if missing.any(|name| is_known(name)) {
+                return fix;
+            }
+            return Fix::advice("leave it, because SSP does not support the other architectures");
+        };
         if !missing.any(|name| image.contains(name)) {
             return Fix::advice(format!(
                 "use an image that supports {}; this one supports only {}",
@@ -198,6 +201,9 @@ impl<'f> Fixes<'_, 'f> {
                 "set the annotation to {only}, because the default preference {} is for {only}",
                 quote(preference)
             ),
+            Some((_, only)) if Architectures(&value).entries().any(|entry| entry == only) => {
+                format!("set the annotation to {value}")
+            }
             _ => "set the annotation to the architectures of the image".to_owned(),
         };
         self.annotate(summary, template, ARCHITECTURES, value)
@@ -207,7 +213,7 @@ impl<'f> Fixes<'_, 'f> {
 
     fn list_workload(&self, template: &Template<'f>, summary: &str) -> Fix {
         let names = self.workload().keys().map(String::as_str);
-        // SSP rejects the others.
+        // SSP does not support the others.
         let mut names: Vec<&str> = names.filter(|name| is_known(name)).collect();
         if names.is_empty() {
             return Fix::advice(format!(
@@ -220,12 +226,19 @@ impl<'f> Fixes<'_, 'f> {
             let intended = &self.annotations_of(template).intended.value;
             let listed = Architectures(intended).supported(self.workload());
             names.retain(|name| *name == only || listed.contains(name));
-            let value = names.join(",");
+            let kept = if names.len() > 1 {
+                ", and keep the other listed architectures"
+            } else {
+                ""
+            };
             let summary = format!(
-                "{summary} to {value}, because its default preference {} is for {only}",
+                "{summary} with {only}, because its default preference {} is for {only}{kept}",
                 quote(preference)
             );
-            return self.annotate(summary, template, ARCHITECTURES, value);
+            let value = names.join(",");
+            return self
+                .of_one_disk(template, &value)
+                .unwrap_or_else(|| self.annotate(summary, template, ARCHITECTURES, value));
         }
         let value = names.join(",");
         self.of_one_disk(template, &value).unwrap_or_else(|| {

@@ -77,17 +77,22 @@ impl Fixes<'_, '_> {
             for architecture in Architecture::ALL {
                 if !contents.supported.contains(architecture.name()) {
                     let impossible = architecture.suffixed(name);
-                    lost.retain(|key| *key.name != *impossible || existed(key));
+                    // A boot source that points to it has no disk either.
+                    let sources = forecast.map(|forecast| &forecast.data_sources);
+                    let is_impossible = |key: &Key| {
+                        let target = sources.and_then(|all| all.get(key)?.points_to.as_deref());
+                        *key.name == *impossible || target == Some(&*impossible)
+                    };
+                    lost.retain(|key| !is_impossible(key) || existed(key));
                 }
             }
         }
         lost
     }
 
-    /// The boot sources that no longer have a disk with a patch.
-    pub(crate) fn lost(&self, patch: &[PatchOperation]) -> Vec<Key> {
-        let consequences = self.consequences(patch);
-        self.without_impossible_disks(consequences.map(|found| found.lost).unwrap_or_default())
+    /// The boot sources that no longer have a disk with a patch; `None` if the object cannot be evaluated with it.
+    pub(crate) fn lost(&self, patch: &[PatchOperation]) -> Option<Vec<Key>> {
+        Some(self.without_impossible_disks(self.consequences(patch)?.lost))
     }
 
     fn can_evaluate_again(&self) -> bool {

@@ -81,7 +81,7 @@ fn describe<'f>(
         ),
         Some(operation) if operation.is_in_spec() => (
             format!(
-                "The {resource} patch has an operation without a known op, or without its value or its from: HCO rejects the patch."
+                "The {resource} patch has an operation with an unknown `op`, or without the `value` or `from` that it needs: HCO rejects the patch."
             ),
             "correct or remove the operation",
         ),

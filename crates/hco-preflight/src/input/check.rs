@@ -7,7 +7,6 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use cluster::field::key;
 use cluster::foreign::{self, Foreign, one_line};
 use cluster::{Cluster, ClusterError, Identity, Labels, Notes, Reader, World};
-use engine::Consequence;
 use policy_host::{HostCalls, Objects};
 use serde_json::{Value, json};
 
@@ -24,7 +23,7 @@ use crate::input::misplaced;
 use crate::input::module::Module;
 use crate::input::what_if::WhatIf;
 use crate::kubectl::Kubectl;
-use crate::report::{Level, Report, is_evaluated};
+use crate::report::{Level, Report, is_denied_by_hco, is_evaluated};
 use crate::verdict::{Judged, Origin, Verdicts};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -252,19 +251,18 @@ impl<'s> Check<'s> {
     }
 }
 
-/// `fix` does not change VirtualMachines, because a person has to decide about their fixes.
 /// HCO's webhook also denies an update because of an existing problem.
 fn add_denials_of_hco(report: &mut Report) {
-    let denies = [Consequence::HcoDenies, Consequence::HcoCrashes];
     for finding in &mut report.findings {
-        let consequence = finding.consequence;
-        if consequence.is_some_and(|consequence| denies.contains(&consequence)) {
+        if is_denied_by_hco(finding) {
             finding.level = Level::Deny;
             report.allowed = false;
+            report.code.get_or_insert(403);
         }
     }
 }
 
+/// `fix` does not change VirtualMachines, because a person has to decide about their fixes.
 fn wanted(purpose: Purpose) -> Wanted {
     match purpose {
         Purpose::Check => &[
@@ -425,15 +423,16 @@ impl Sources<'_> {
             _ => None,
         };
         if let Some(missing) = missing {
-            let other = self.world.filter(|_| identity.is_hyperconverged());
-            let other =
-                other.and_then(|world| world.hyperconvergeds(None).ok()?.into_iter().next());
-            let other = other.map_or_else(String::new, |other| {
-                format!(
-                    ", but {}, and HCO accepts only one: correct the name or the namespace",
-                    key(&other)
-                )
-            });
+            let other = self
+                .world
+                .filter(|_| identity.is_hyperconverged())
+                .and_then(|world| world.hyperconvergeds(None).ok()?.into_iter().next())
+                .map_or_else(String::new, |stored| {
+                    format!(
+                        "; it has {}, and HCO accepts only one: correct the name or the namespace",
+                        key(&stored)
+                    )
+                });
             notes.push(&format!(
                 "{place}: checked as a new object: {missing}{other}"
             ));

@@ -137,7 +137,7 @@ pub(crate) fn check_stdin(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> 
 pub(crate) fn check_directories(paths: &[PathBuf], walk: &Walk) -> Result<()> {
     ensure!(
         !paths.is_empty() || !walk.recursive && walk.exclude.is_empty(),
-        "-R, --include-ignored, and --exclude are for directories of -f: add -f DIRECTORY, or remove them; --from reads everything below its path"
+        "-R, --include-ignored, and --exclude are for directories of -f: add -f DIRECTORY, or remove them"
     );
     Ok(())
 }

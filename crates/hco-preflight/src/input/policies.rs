@@ -67,7 +67,7 @@ impl Policies {
         questions: &[Question],
         notes: &mut Notes,
     ) -> Result<Self> {
-        // A VM is evaluated beside a HyperConverged, also where none is named.
+        // A VM is evaluated with a HyperConverged, even if the files have none.
         let resources: BTreeSet<&'static str> = questions
             .iter()
             .map(|question| question.identity.resource())

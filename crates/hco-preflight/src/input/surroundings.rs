@@ -92,9 +92,10 @@ pub(super) fn surroundings(
         only => kubevirt(only, report),
     };
     let list = json!({"items": [&kubevirt]}).to_string();
-    let list = Json::parse(list.as_bytes()).ok();
-    let at_hand = list.and_then(|list| installation::KubeVirt::only(list).ok());
-    let at_hand = at_hand.unwrap_or_default();
+    let installed = Json::parse(list.as_bytes())
+        .ok()
+        .and_then(|list| installation::KubeVirt::only(list).ok())
+        .unwrap_or_default();
 
     let known = world.and_then(|world| world.all(&world.sources, notes));
     // The operators created the stored objects from a stored HyperConverged, so they need no forecast.
@@ -142,7 +143,7 @@ pub(super) fn surroundings(
             None if kind == CLUSTER_PREFERENCE => {
                 let all = SHIPPED
                     .iter()
-                    .filter_map(|(name, _)| shipped(name, &at_hand));
+                    .filter_map(|(name, _)| shipped(name, &installed));
                 preferences.extend(all);
             }
             None => {}

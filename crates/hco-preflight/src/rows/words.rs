@@ -1,5 +1,5 @@
-//! The English of the rows: one entry for each thing that can happen to an object. Beside this table, only the writers of text,
-//! of headlines, and of the values at the head of a plan say something about an object.
+//! The sentences of the rows, with one entry for each thing that can happen to an object. Only the writers of text, headlines,
+//! and the values at the head of a plan have other sentences about objects.
 
 use cluster::foreign::{Foreign, one_line};
 use operator_models::ssp::data_sources::Key;
@@ -51,7 +51,7 @@ pub(crate) fn nodes_of(architecture: &Foreign, nodes: &[Foreign]) -> String {
 }
 
 pub(crate) const NO_ARCHITECTURE: &str =
-    "SSP rejects the object because of the nodes, of which none reports an architecture";
+    "SSP rejects the object because no node reports an architecture";
 
 pub(crate) fn unknown_version(given: &str) -> String {
     format!("HCO {} is not known", one_line(given))
@@ -83,12 +83,12 @@ pub(crate) fn stop(cron: &Cron, source: Option<&Foreign>) -> String {
         "DataImportCron {}: template {}{source}{}",
         one_line(&cron.key().to_string()),
         cron.template,
-        field(cron)
+        rejected_field(cron)
     )
 }
 
 /// The field because of which a DataImportCron is rejected.
-fn field(cron: &Cron) -> String {
+fn rejected_field(cron: &Cron) -> String {
     let path = cron.rejected_path.as_ref();
     path.map_or_else(String::new, |path| format!(", {path}"))
 }
@@ -110,7 +110,7 @@ pub(crate) fn missing_namespace(name: &Foreign) -> String {
 
 pub(crate) fn no_labels(default_architecture: &Foreign) -> String {
     format!(
-        "Boot sources that are imported without the multi-architecture import are not labelled with the architecture of their image: new VMs that are made from them get the architecture that they set, that of an older label, or {default_architecture}, whatever the architecture of the image, and may not boot."
+        "Boot sources that are imported without the multi-architecture import are not labelled with the architecture of their image: new VMs that are made from them get the architecture that they set, or the one in an older label, or {default_architecture}, whatever the architecture of the image, and may not boot."
     )
 }
 
@@ -251,7 +251,7 @@ pub(crate) fn imported(
     let of = match (architecture, url) {
         (Some(architecture), _) => format!(" for {architecture}"),
         (None, Some(_)) => format!(
-            " for one architecture: that of the image, or for a multi-architecture image, that of the importer's node ({})",
+            " for one architecture: the image's, or for a multi-architecture image, the architecture of the importer's node ({})",
             listed(importers)
         ),
         (None, None) => String::new(),
@@ -333,7 +333,7 @@ pub(crate) fn rejected(cron: &Cron, why: &Foreign, keeps_disk: bool) -> String {
         "not imported: its DataImportCron {} is rejected: {why} (template {}{}){disk}",
         cron.name,
         cron.template,
-        field(cron)
+        rejected_field(cron)
     )
 }
 
@@ -375,7 +375,7 @@ pub(crate) fn already_orphaned(node: &str, lost: Option<&str>) -> String {
     let then = match lost {
         None => ", or shut it down inside the guest".to_owned(),
         Some(lost) => format!(
-            ": no workload node is {lost}, so once it is shut down, it does not start, or starts on another architecture than that of its disk"
+            ": no workload node is {lost}, so once it is shut down, it does not start, or starts on an architecture that its disk is not for"
         ),
     };
     format!(
@@ -477,7 +477,7 @@ pub(crate) fn disk_changes_architecture(
             "{what}; set its spec.template.spec.architecture to {runs_on} now, or its {runs_on} disk is started on {after}"
         ),
         None => format!(
-            "{what}; set its spec.template.spec.architecture to that of its disk now, or the disk is started on {after}"
+            "{what}; set its spec.template.spec.architecture to its disk's architecture now, or the disk is started on {after}"
         ),
     }
 }

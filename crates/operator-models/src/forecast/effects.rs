@@ -24,9 +24,9 @@ pub struct Conflict<'f> {
     /// `None` if SSP itself uses the DataSource.
     pub winner: Option<&'f SspTemplate<'f>>,
     pub shared: Shared<'f>,
-    /// The names of all objects of the same kind that the template does not get, or may not get.
+    /// The names of the objects that the template does not get, or may not get: all its DataSources, or one DataImportCron.
     pub names: BTreeSet<&'f str>,
-    /// The architectures for which it is not imported; empty if that is all of them, or not certain.
+    /// The architectures that the winner takes; empty if the template has no import left, or if that is not certain.
     pub architectures: BTreeSet<&'static str>,
 }
 
@@ -57,16 +57,16 @@ impl Forecast<'_> {
             let name = &*cron.source.name;
             let replacing = to.and_then(|index| self.templates.get(index));
             let is_partial = imported.contains(&cron.template);
-            let architectures = lost.iter().filter_map(|lost| lost.cron.architecture);
+            let of_winner = lost
+                .iter()
+                .filter(|other| is_partial && other.to == *to)
+                .filter_map(|other| other.cron.architecture);
             Some(Conflict {
                 loser: self.templates.get(cron.template)?,
                 winner: replacing.or_else(|| pointers.get(name).copied()),
                 shared: Shared::DataSource(name),
                 names: lost.iter().map(|lost| &*lost.cron.source.name).collect(),
-                architectures: architectures
-                    .filter(|_| is_partial)
-                    .map(Architecture::name)
-                    .collect(),
+                architectures: of_winner.map(Architecture::name).collect(),
             })
         });
         let mut first = BTreeMap::new();

@@ -139,7 +139,7 @@ impl<'a> AnnotationOperation<'a> {
         !self.is_applicable() || self.touched(fields).is_some()
     }
 
-    /// Whether HCO can apply it.
+    /// Whether its form is valid and its path is below /spec/. HCO rejects a patch with any other operation.
     ///
     /// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch; evanphx/json-patch
     /// v5.9.11 patch.go, validateOperation.

@@ -163,10 +163,10 @@ const KINDS: [Kind; 37] = [
         updated(&side(0), &side(1_000))
     }),
     ("operations of jsonpatch", |size| {
-        let operation = |n| json!({"op": "add", "path": format!("/spec/cluster/{n}")});
+        let operation = |n| json!({"op": "add", "path": format!("/spec/cluster/{n}"), "value": 0});
         annotated(
             "ssp.kubevirt.io/jsonpatch",
-            &(0..annotation_size(size) / 45).map(operation).collect(),
+            &(0..annotation_size(size) / 55).map(operation).collect(),
         )
     }),
     ("operations of jsonpatch that move templates", |size| {

@@ -359,7 +359,7 @@ fn a_label_that_the_image_need_not_have_is_said() {
     let template = template("fedora", "None");
     let templates = [edited(&template, &json!({annotation: null}))];
     let [off, on] = [false, true].map(|is_on| hyperconverged(&templates, is_on));
-    let row = "+ fedora-amd64 imported from docker://registry.example.com/fedora:1 for one architecture: that of the image, or for a multi-architecture image, that of the importer's node (amd64, arm64); its label says amd64 in any case";
+    let row = "+ fedora-amd64 imported from docker://registry.example.com/fedora:1 for one architecture: the image's, or for a multi-architecture image, the architecture of the importer's node (amd64, arm64); its label says amd64 in any case";
     shows(
         &planned(&off, &made_of(&templates[0], &[]), Some(&on)),
         &[row],
@@ -388,7 +388,8 @@ fn a_data_source_keeps_pointing_to_a_deleted_one_until_its_import_is_done() {
     let row = "! fedora keeps pointing to the deleted fedora-amd64 until its own import is done";
     let text = text_of(&planned(&on, &made, Some(&off)));
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let label = "get the architecture that they set, that of an older label, or amd64, whatever";
+    let label =
+        "get the architecture that they set, or the one in an older label, or amd64, whatever";
     assert!(text.contains(&format!("{row}; imported from")), "{text}");
     assert!(text.contains(label), "{text}");
     // In the meantime, the DataImportCron exists, and has not imported an image.
@@ -467,7 +468,7 @@ fn a_namespace_that_is_missing_is_named() {
 )]
 #[case::nowhere(
     None,
-    "; set its spec.template.spec.architecture to that of its disk now, or the disk is started on arm64"
+    "; set its spec.template.spec.architecture to its disk's architecture now, or the disk is started on arm64"
 )]
 fn the_disk_of_a_running_virtual_machine_is_of_its_node(
     #[case] node: Option<&str>,

@@ -137,7 +137,7 @@ fn a_virtual_machine_on_an_excluded_node_is_said() {
         let effects = effects(&document, "VirtualMachine");
         assert_eq!(effects, ["vm: already-orphaned"]);
         // No workload node has its architecture.
-        let then = "include the node in the placement again: no workload node is arm64, so once it is shut down, it does not start, or starts on another architecture than that of its disk";
+        let then = "include the node in the placement again: no workload node is arm64, so once it is shut down, it does not start, or starts on an architecture that its disk is not for";
         let detail = rows(&document, "VirtualMachine")[0]["detail"].to_string();
         assert!(detail.contains(then), "{detail}");
     }
