@@ -519,8 +519,12 @@ fn is_started(machine: &Machine) -> bool {
 
 /// The row of a VM that already runs without virt-handler.
 fn already_orphaned(situation: &Situation, machine: &Key, node: &Node) -> Row {
-    let workload = situation.after.report.workload_architectures.as_deref();
-    let workload = workload.unwrap_or_default();
+    let workload = situation
+        .after
+        .report
+        .workload_architectures
+        .as_deref()
+        .unwrap_or_default();
     let lost = Some(&*node.architecture).filter(|name| !name.is_empty() && !is_in(workload, name));
     let what = words::already_orphaned(&node.name, lost);
     row(machine, Effect::AlreadyOrphaned, &what)

@@ -232,8 +232,10 @@ fn kept_disk(sources: &BootSources<'_>, source: &BootSource<'_>) -> String {
 
 /// The image of a DataImportCron and its architecture.
 fn imported(sources: &BootSources<'_>, source: &BootSource<'_>) -> String {
-    let own = source.cron.map(|cron| &cron.architecture);
-    let own = own.filter(|own| !own.is_empty());
+    let own = source
+        .cron
+        .map(|cron| &cron.architecture)
+        .filter(|own| !own.is_empty());
     let field = |path| {
         let registry = source.spec?.pointer("/template/spec/source/registry")?;
         text(registry, path).map(Foreign::from)

@@ -64,23 +64,28 @@ pub(crate) fn older_version(given: &str, current: &str) -> String {
 
 /// Conditions of an object that have the same message.
 pub(crate) fn conditions(kind: &str, types: &[&str], since: Option<&str>, message: &str) -> String {
-    let what = types.iter().map(|name| match *name {
-        "Degraded" => "is degraded",
-        "Available" => "is not available",
-        "TaintedConfiguration" => "has a jsonpatch annotation, which Red Hat does not support",
-        _ => "does not finish reconciling",
-    });
-    let what: Vec<&str> = what.collect();
-    let what = what.join(" and ");
-    let since = since.map_or_else(String::new, |time| format!(" since {}", one_line(time)));
-    format!("{kind} {what}{since}{}", after_colon(message))
+    let problems: Vec<&str> = types
+        .iter()
+        .map(|name| match *name {
+            "Degraded" => "is degraded",
+            "Available" => "is not available",
+            "TaintedConfiguration" => "has a jsonpatch annotation, which Red Hat does not support",
+            _ => "does not finish reconciling",
+        })
+        .collect();
+    let time = since.map_or_else(String::new, |time| format!(" since {}", one_line(time)));
+    format!(
+        "{kind} {}{time}{}",
+        problems.join(" and "),
+        after_colon(message)
+    )
 }
 
 /// A DataImportCron that stops SSP, itself or by its DataSource.
 pub(crate) fn stop(cron: &Cron, source: Option<&Foreign>) -> String {
-    let source = source.map_or_else(String::new, |source| format!(", DataSource {source}"));
+    let data_source = source.map_or_else(String::new, |source| format!(", DataSource {source}"));
     format!(
-        "DataImportCron {}: template {}{source}{}",
+        "DataImportCron {}: template {}{data_source}{}",
         one_line(&cron.key().to_string()),
         cron.template,
         rejected_field(cron)
@@ -256,10 +261,10 @@ pub(crate) fn imported(
         ),
         (None, None) => String::new(),
     };
-    let label = label.map_or_else(String::new, |label| {
+    let labelled = label.map_or_else(String::new, |label| {
         format!("; its label says {label} in any case")
     });
-    format!("imported{from}{of}{label}")
+    format!("imported{from}{of}{labelled}")
 }
 
 pub(crate) fn never_imported(why: &Foreign) -> String {

@@ -165,8 +165,10 @@ fn data_sources(observed: &Situation) -> Vec<Row> {
         .collect();
     let changes = &changes.data_sources;
     let row = |effect, key: &Key, what: &str| Row::new(effect, "DataSource", key, what);
-    let created = changes.created.iter();
-    let created = created.map(|key| row(Effect::SourceNotCreated, key, words::SOURCE_NOT_CREATED));
+    let created = changes
+        .created
+        .iter()
+        .map(|key| row(Effect::SourceNotCreated, key, words::SOURCE_NOT_CREATED));
     // A DataSource that is deleted because its DataImportCron is rejected is still wanted.
     let managed: BTreeSet<Key> = forecast.crons.iter().map(Cron::source).collect();
     let deleted = changes
