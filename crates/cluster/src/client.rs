@@ -136,30 +136,6 @@ impl Cluster {
         Ok(self.group("policies.kubewarden.io")?.is_some())
     }
 
-    /// One `HyperConverged` in the given version; `None` if it does not exist. It fails if the cluster serves only
-    /// other versions. If it serves none, the operator is not installed yet.
-    pub fn hyperconverged(
-        &self,
-        api_version: &str,
-        namespace: &str,
-        name: &str,
-    ) -> Result<Option<Value>, ClusterError> {
-        let found = self.get(&resource(api_version, KIND), namespace, name)?;
-        if found.is_some() || ![namespace, name].into_iter().all(is_name) {
-            return Ok(found);
-        }
-        let versions = self.hyperconverged_group()?.versions;
-        let served: Vec<&str> = versions.iter().map(|served| &*served.version).collect();
-        let version = api_version.rsplit('/').next().unwrap_or_default();
-        if served.is_empty() || served.contains(&version) {
-            return Ok(None);
-        }
-        Err(ClusterError::Other(format!(
-            "the cluster does not serve {api_version}; it serves {}",
-            served.join(", ")
-        )))
-    }
-
     /// The API group of `HyperConverged`; empty if the cluster does not serve it.
     fn hyperconverged_group(&self) -> Result<APIGroup, ClusterError> {
         let group = self.group(GROUP)?.unwrap_or_else(|| json!({}));

@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::client::{self, Cluster, ClusterError};
+use crate::client::{self, Cluster};
 use crate::field::{self, in_namespace, key};
 use crate::foreign::{self, Foreign, masked, one_line};
 use crate::identity::Identity;
@@ -30,7 +30,7 @@ use self::files::Seen;
 pub use self::objects::*;
 
 /// A kind of objects that is read besides HyperConverged objects.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Kind {
     pub name: &'static str,
     api_version: &'static str,
@@ -46,6 +46,8 @@ pub enum Reader {
     /// `check -f` and `fix`.
     Check,
     Cluster,
+    /// `settings`, which reads only HyperConverged objects.
+    Settings,
 }
 
 /// The reason why objects of a kind could not be read.
@@ -69,70 +71,112 @@ pub struct List<T> {
 /// Whether a list was read.
 #[derive(Debug)]
 struct State {
-    kind: &'static Kind,
+    kind: Kind,
     is_read: bool,
     /// Why the list, or an object of it, could not be read.
     gap: Option<Gap>,
 }
 
-/// Defines the world, and its lists in the order of a snapshot.
-macro_rules! world {
-    ($($list:ident: $object:ident = $name:literal, $version:literal, $readers:expr;)*) => {
-        pub struct World {
-            /// The cluster, unless the state comes from files. `check` and `fix` read its lists when they need them.
-            pub cluster: Option<Cluster>,
-            pub hyperconvergeds: Vec<Value>,
-            /// The same HyperConverged objects in other API versions.
-            converted: Vec<Value>,
-            /// The files that cannot be read.
-            skipped: Option<Gap>,
-            $(pub $list: List<$object>,)*
-        }
+const CDI: &str = "cdi.kubevirt.io/v1beta1";
+const INSTANCETYPE: &str = "instancetype.kubevirt.io/v1beta1";
+const KUBEVIRT: &str = "kubevirt.io/v1";
+const SNAPSHOT: &str = "snapshot.storage.k8s.io/v1";
 
-        impl World {
-            /// A cluster that is not read yet, or files without objects.
-            fn new(cluster: Option<Cluster>) -> Self {
-                let mut world = Self {
-                    cluster,
-                    hyperconvergeds: Vec::new(),
-                    converted: Vec::new(),
-                    skipped: None,
-                    $($list: List::new(&Kind {
-                        name: $name,
-                        api_version: $version,
-                        readers: $readers,
-                    }),)*
-                };
-                world.volumes.is_kept = DataVolume::is_used;
-                world.cluster_policies.is_kept = |policy| is_ours(&policy.spec);
-                world
-            }
+const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
+const POLICY: &str = "ClusterAdmissionPolicy";
+const PREFERENCE: &str = "VirtualMachinePreference";
 
-            fn lists(&self) -> Vec<&dyn AnyList> {
-                vec![$(&self.$list,)*]
-            }
-
-            fn lists_mut(&mut self) -> Vec<&mut dyn AnyList> {
-                vec![$(&mut self.$list,)*]
-            }
-        }
-    };
+/// The state, with its lists in the order of a snapshot.
+pub struct World {
+    /// The cluster, unless the state comes from files.
+    pub cluster: Option<Cluster>,
+    reader: Reader,
+    pub hyperconvergeds: Vec<Value>,
+    /// The same HyperConverged objects in other API versions.
+    converted: Vec<Value>,
+    /// The files that cannot be read.
+    skipped: Option<Gap>,
+    pub nodes: List<Node>,
+    pub crons: List<DataImportCron>,
+    pub sources: List<DataSource>,
+    pub claims: List<Disk>,
+    pub snapshots: List<Disk>,
+    pub machines: List<Machine>,
+    pub running: List<Instance>,
+    pub volumes: List<DataVolume>,
+    pub kubevirts: List<KubeVirt>,
+    pub preferences: List<Preference>,
+    pub cluster_preferences: List<Preference>,
+    pub ssps: List<Ssp>,
+    pub cluster_policies: List<AdmissionPolicy>,
 }
 
-world! {
-    nodes: Node = "Node", "v1", &[Check, Plan, Live];
-    crons: DataImportCron = "DataImportCron", "cdi.kubevirt.io/v1beta1", &[Plan, Live];
-    sources: DataSource = "DataSource", "cdi.kubevirt.io/v1beta1", &[Check, Plan, Live];
-    claims: Disk = "PersistentVolumeClaim", "v1", &[Plan, Live];
-    snapshots: Disk = "VolumeSnapshot", "snapshot.storage.k8s.io/v1", &[Plan, Live];
-    machines: Machine = "VirtualMachine", "kubevirt.io/v1", &[Check, Plan, Live];
-    running: Instance = "VirtualMachineInstance", "kubevirt.io/v1", &[Plan, Live];
-    volumes: DataVolume = "DataVolume", "cdi.kubevirt.io/v1beta1", &[Plan, Live];
-    kubevirts: KubeVirt = "KubeVirt", "kubevirt.io/v1", &[Check, Plan, Live];
-    preferences: Preference = "VirtualMachinePreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan, Live];
-    cluster_preferences: Preference = "VirtualMachineClusterPreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan, Live];
-    ssps: Ssp = "SSP", "ssp.kubevirt.io/v1beta3", &[Live];
-    cluster_policies: AdmissionPolicy = "ClusterAdmissionPolicy", "policies.kubewarden.io/v1", &[Check];
+impl World {
+    /// Nothing has been read yet.
+    fn new(reader: Reader) -> Self {
+        Self {
+            cluster: None,
+            reader,
+            hyperconvergeds: Vec::new(),
+            converted: Vec::new(),
+            skipped: None,
+            nodes: List::new("Node", "v1", &[Check, Plan, Live]),
+            crons: List::new("DataImportCron", CDI, &[Plan, Live]),
+            sources: List::new("DataSource", CDI, &[Check, Plan, Live]),
+            claims: List::new("PersistentVolumeClaim", "v1", &[Plan, Live]),
+            snapshots: List::new("VolumeSnapshot", SNAPSHOT, &[Plan, Live]),
+            machines: List::new("VirtualMachine", KUBEVIRT, &[Check, Plan, Live]),
+            running: List::new("VirtualMachineInstance", KUBEVIRT, &[Plan, Live]),
+            volumes: List {
+                is_kept: DataVolume::is_used,
+                ..List::new("DataVolume", CDI, &[Plan, Live])
+            },
+            kubevirts: List::new("KubeVirt", KUBEVIRT, &[Check, Plan, Live]),
+            preferences: List::new(PREFERENCE, INSTANCETYPE, &[Check, Plan, Live]),
+            cluster_preferences: List::new(CLUSTER_PREFERENCE, INSTANCETYPE, &[Check, Plan, Live]),
+            ssps: List::new("SSP", "ssp.kubevirt.io/v1beta3", &[Live]),
+            cluster_policies: List {
+                is_kept: |policy| is_ours(&policy.spec),
+                ..List::new(POLICY, "policies.kubewarden.io/v1", &[Check])
+            },
+        }
+    }
+
+    fn lists(&self) -> [&dyn AnyList; 13] {
+        [
+            &self.nodes,
+            &self.crons,
+            &self.sources,
+            &self.claims,
+            &self.snapshots,
+            &self.machines,
+            &self.running,
+            &self.volumes,
+            &self.kubevirts,
+            &self.preferences,
+            &self.cluster_preferences,
+            &self.ssps,
+            &self.cluster_policies,
+        ]
+    }
+
+    fn lists_mut(&mut self) -> [&mut dyn AnyList; 13] {
+        [
+            &mut self.nodes,
+            &mut self.crons,
+            &mut self.sources,
+            &mut self.claims,
+            &mut self.snapshots,
+            &mut self.machines,
+            &mut self.running,
+            &mut self.volumes,
+            &mut self.kubevirts,
+            &mut self.preferences,
+            &mut self.cluster_preferences,
+            &mut self.ssps,
+            &mut self.cluster_policies,
+        ]
+    }
 }
 
 trait AnyList {
@@ -149,8 +193,14 @@ trait AnyList {
 }
 
 impl Kind {
+    /// Whether a command needs it.
     fn is_read_by(&self, reader: Reader) -> bool {
         reader == Reader::Snapshot || self.readers.contains(&reader)
+    }
+
+    /// Whether it has the settings of the cluster's policies. Every command uses the default settings without it.
+    fn is_policy(&self) -> bool {
+        self.name == POLICY
     }
 
     fn resource(&self) -> ApiResource {
@@ -175,10 +225,14 @@ impl State {
 }
 
 impl<T> List<T> {
-    fn new(kind: &'static Kind) -> Self {
+    fn new(name: &'static str, api_version: &'static str, readers: &'static [Reader]) -> Self {
         Self {
             state: State {
-                kind,
+                kind: Kind {
+                    name,
+                    api_version,
+                    readers,
+                },
                 is_read: false,
                 gap: None,
             },
@@ -257,9 +311,10 @@ impl World {
     }
 
     pub fn gaps(&self) -> Vec<Gap> {
-        let lists = self.lists().into_iter();
+        let lists = self.lists().into_iter().map(AnyList::state);
         lists
-            .filter_map(|list| list.state().gap.clone())
+            .filter(|state| state.kind.is_read_by(self.reader))
+            .filter_map(|state| state.gap.clone())
             .chain(self.skipped.clone())
             .collect()
     }
@@ -322,21 +377,16 @@ impl World {
         }
     }
 
-    /// The live HyperConverged objects of a namespace or of all namespaces.
-    pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>> {
-        if let Some(cluster) = &self.cluster {
-            return Ok(cluster.hyperconvergeds(namespace)?);
-        }
-        Ok(self
-            .hyperconvergeds
+    /// The HyperConverged objects of a namespace or of all namespaces.
+    pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Vec<&Value> {
+        self.hyperconvergeds
             .iter()
             .filter(|object| in_namespace(namespace, object))
-            .cloned()
-            .collect())
+            .collect()
     }
 
     pub fn has_kind_of(&self, identity: &Identity) -> bool {
-        self.cluster.is_some() || identity.is_hyperconverged() || self.machines.is_read()
+        identity.is_hyperconverged() || self.machines.is_read()
     }
 
     /// The live object for a manifest, in the manifest's version; `None` if it does not exist. If the manifest does not
@@ -347,24 +397,20 @@ impl World {
         };
         let named = identity.namespace.as_deref().or(namespace);
         let namespace = named.unwrap_or(self.namespace());
-        match &self.cluster {
-            Some(cluster) if identity.is_hyperconverged() => {
-                Ok(cluster.hyperconverged(&identity.api_version, namespace, name)?)
-            }
-            Some(cluster) => {
-                Ok(cluster.get(&self.machines.state.kind.resource(), namespace, name)?)
-            }
-            None if identity.is_hyperconverged() => self.hyperconverged(identity, namespace),
-            None => {
-                let is_named = |machine: &&Machine| {
-                    machine.metadata.name == *name && machine.metadata.namespace == namespace
-                };
-                Ok(self.machines.iter().find(is_named).map(|vm| json!(vm)))
-            }
+        if identity.is_hyperconverged() {
+            return self.hyperconverged(identity, namespace);
+        }
+        let is_named = |machine: &&Machine| machine.metadata.key() == Key::new(namespace, &**name);
+        match (
+            self.machines.iter().find(is_named),
+            &self.machines.state.gap,
+        ) {
+            (None, Some(Gap { reason, .. })) if self.cluster.is_some() => bail!("{reason}"),
+            (machine, _) => Ok(machine.map(|machine| json!(machine))),
         }
     }
 
-    /// The HyperConverged of files for a manifest.
+    /// The HyperConverged for a manifest.
     fn hyperconverged(&self, identity: &Identity, namespace: &str) -> Result<Option<Value>> {
         if namespace.is_empty() && self.hyperconvergeds.len() > 1 {
             bail!(
@@ -383,28 +429,16 @@ impl World {
             (Some(live), _) => Ok(Some((*live).clone())),
             (None, None) => Ok(None),
             (None, Some(other)) => bail!(
-                "the manifest is {}, but the object of --from is {}: only objects of the same version can be compared",
+                "the manifest is {}, but the object of {} is {}: only objects of the same version can be compared",
                 one_line(&identity.api_version),
+                self.name(),
                 one_line(&Identity::of(other).api_version)
             ),
         }
     }
 
-    /// The objects of a list, which `check` and `fix` read from a cluster now; `None` if they cannot be read. A note
-    /// then gives the reason.
-    pub fn all<T: DeserializeOwned + Serialize>(
-        &self,
-        list: &List<T>,
-        notes: &mut Notes,
-    ) -> Option<Vec<Value>> {
-        let mut read = List::new(list.state.kind);
-        let list = match &self.cluster {
-            None => list,
-            Some(cluster) => {
-                cluster::read(cluster, &mut read);
-                &read
-            }
-        };
+    /// The objects of a list for the check of VMs; `None` if they were not read. A note then gives the reason.
+    pub fn all<T: Serialize>(&self, list: &List<T>, notes: &mut Notes) -> Option<Vec<Value>> {
         if let Some(Gap { kind, reason, .. }) = &list.state.gap {
             let number = if list.is_read() { "one" } else { "any" };
             notes.push(&format!(
@@ -415,29 +449,17 @@ impl World {
             .then(|| list.objects.iter().map(|object| json!(object)).collect())
     }
 
-    /// The reason why there are no policies, if that is certain.
-    pub fn without_kubewarden(&self) -> Result<Option<&'static str>, ClusterError> {
-        Ok(match &self.cluster {
-            Some(cluster) if !cluster.has_kubewarden()? => {
-                Some("Kubewarden is not installed in the cluster")
-            }
-            None if !self.cluster_policies.is_read() => Some("--from has no policies"),
-            _ => None,
-        })
-    }
-
-    pub fn policies(&self) -> Result<Vec<Value>, ClusterError> {
+    /// The policies with this project's module, or else the reason why the default settings apply. If the API server did
+    /// not answer, it fails, because the cluster must not appear to have no policies.
+    pub fn policies(&self) -> Result<Result<Vec<Value>, &str>> {
         let list = &self.cluster_policies;
-        let Some(cluster) = &self.cluster else {
-            return Ok(list.iter().map(|policy| json!(policy)).collect());
-        };
-        let mut policies = Vec::new();
-        let resource = list.state.kind.resource();
-        match cluster.list(&resource, None, |object| policies.push(object)) {
-            // An older Kubewarden serves other versions.
-            Ok(()) | Err(ClusterError::Refused(404, _)) => Ok(policies),
-            Err(error) => Err(error),
-        }
+        Ok(match &list.state.gap {
+            _ if self.cluster.is_none() && !list.is_read() => Err("--from has no policies"),
+            None if !list.is_read() => Err("Kubewarden is not installed in the cluster"),
+            None => Ok(list.iter().map(|policy| json!(policy)).collect()),
+            Some(gap) if gap.is_transient => bail!("{}", gap.reason),
+            Some(gap) => Err(&gap.reason),
+        })
     }
 
     /// Removes the objects that do not matter, and fields that can contain secrets.
@@ -468,9 +490,9 @@ pub const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_
 /// The labels of nodes to read.
 pub fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> Labels {
     match reader {
-        Plan | Live => Labels::named_in(objects),
         // Another object may use other labels.
-        Reader::Snapshot | Check => Labels::All,
+        Reader::Snapshot => Labels::All,
+        _ => Labels::named_in(objects),
     }
 }
 

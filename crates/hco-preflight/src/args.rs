@@ -186,17 +186,17 @@ impl ClusterSource {
         Ok(())
     }
 
-    /// Reads the state for a command, with the labels of nodes that matter to this object.
+    /// Reads the state for a command, with what matters to these manifests.
     pub(crate) fn world(
         &self,
         kept: Option<Cluster>,
-        object: Option<&Value>,
+        manifests: &[&Value],
         reader: Reader,
         notes: &mut Notes,
     ) -> Result<World> {
         match &self.from {
-            Some(path) => World::of_files(path, object, reader, notes),
-            None => World::of_cluster(kept, &self.connection, object, reader, notes),
+            Some(path) => World::of_files(path, manifests, reader, notes),
+            None => World::of_cluster(kept, &self.connection, manifests, reader, notes),
         }
     }
 

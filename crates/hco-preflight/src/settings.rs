@@ -56,14 +56,14 @@ fn with_defaults(settings: &Value) -> Value {
 
 /// The settings that a manifest without a status needs: the version of HCO, and the common templates that it ships.
 fn of_cluster(source: &ClusterSource, notes: &mut Notes) -> Result<Value> {
-    let world = source.world(None, None, Reader::Check, notes)?;
-    let all = world.hyperconvergeds(source.connection.namespace.as_deref())?;
-    let object = match all.as_slice() {
+    let world = source.world(None, &[], Reader::Settings, notes)?;
+    let all = world.hyperconvergeds(source.connection.namespace.as_deref());
+    let object = match *all {
         [object] => object,
         [] => bail!("there is no HyperConverged to describe"),
-        several => bail!(
+        _ => bail!(
             "there are {} HyperConverged objects: specify the namespace of one with -n",
-            several.len()
+            all.len()
         ),
     };
     let mut settings = Map::new();

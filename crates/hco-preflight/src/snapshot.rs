@@ -15,7 +15,7 @@ use crate::terminal::{Terminal, print_with};
 /// the file, and a note names them.
 pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
-    let world = World::of_cluster(None, &args.connection, None, Reader::Snapshot, &mut notes);
+    let world = World::of_cluster(None, &args.connection, &[], Reader::Snapshot, &mut notes);
     for Gap { kind, reason, .. } in world.iter().flat_map(World::gaps) {
         notes.push(&format!("{kind} is not in the snapshot: {reason}"));
     }

@@ -3,58 +3,105 @@
 use anyhow::{Error, Result};
 use serde_json::Value;
 
-use super::{AnyList, Gap, Reader, World, hyperconverged, labels};
-use crate::client::{Cluster, ClusterError, Connection};
+use super::{
+    AnyList, CLUSTER_PREFERENCE, Gap, Kind, POLICY, PREFERENCE, Reader, World, hyperconverged,
+    labels,
+};
+use crate::client::{Cluster, ClusterError, Connection, resource};
 use crate::field::{name, namespace, text};
 use crate::foreign::one_line;
+use crate::identity::Identity;
 use crate::notes::Notes;
 
 impl World {
     /// Reads a cluster, and connects to it first unless there is a connection. It fails if the nodes or the
     /// HyperConverged cannot be read, because a comparison needs both. Other kinds that cannot be read are recorded. It
-    /// reads the labels of nodes that matter to the HyperConverged and to this object. For `check` and `fix`, it
-    /// only connects.
+    /// reads the labels of nodes that matter to the HyperConverged and to these manifests, and only what they need.
     pub fn of_cluster(
         cluster: Option<Cluster>,
         connection: &Connection,
-        object: Option<&Value>,
+        manifests: &[&Value],
         reader: Reader,
         notes: &mut Notes,
     ) -> Result<Self> {
         let cluster = cluster.map_or_else(|| connected(connection, notes), Ok)?;
-        if reader == Reader::Check {
-            return Ok(Self::new(Some(cluster)));
-        }
-        let mut world = Self::new(None);
+        let mut world = Self::new(reader);
+        let identities: Vec<Identity> = manifests.iter().copied().map(Identity::of).collect();
+        let is_machine = identities.iter().any(Identity::is_virtual_machine);
+        // A manifest in another namespace than the HyperConverged gets a note, and VMs of every namespace depend on it.
         let own = connection.namespace.as_deref();
-        let live = match cluster.hyperconvergeds(own) {
+        let live = match cluster.hyperconvergeds(own.filter(|_| manifests.is_empty())) {
             Err(ClusterError::NotServed) => Vec::new(),
+            Err(ClusterError::Forbidden(_)) if own.is_some() => cluster.hyperconvergeds(own)?,
             live => live?,
         };
-        let labels = labels(reader, live.iter().chain(object));
-        world.nodes.objects = cluster.nodes(&labels)?;
-        world.nodes.state.is_read = true;
-        if reader == Reader::Snapshot {
-            world.converted = converted(&cluster, &live);
-        }
+        world.converted = converted(&cluster, &live, reader, &identities)?;
         world.hyperconvergeds = live.iter().map(hyperconverged).collect();
+        if world.nodes.state.kind.is_read_by(reader) {
+            let labels = labels(reader, live.iter().chain(manifests.iter().copied()));
+            world.nodes.objects = cluster.nodes(&labels)?;
+            world.nodes.state.is_read = true;
+        }
+        if reader == Reader::Check {
+            let namespace = connection.namespace.as_deref();
+            world.get_machines(&cluster, namespace, &identities)?;
+        }
+        let has_kubewarden = reader != Reader::Settings && cluster.has_kubewarden()?;
+        let has_preference = manifests
+            .iter()
+            .any(|manifest| manifest.pointer("/spec/preference").is_some());
+        world.read_lists(&cluster, |kind| match (kind.name, reader) {
+            (POLICY, _) => has_kubewarden,
+            _ if !kind.is_read_by(reader) => false,
+            (PREFERENCE | CLUSTER_PREFERENCE, Reader::Check) => has_preference,
+            (_, Reader::Check) => is_machine,
+            _ => true,
+        });
+        world.reduce();
+        world.cluster = Some(cluster);
+        Ok(world)
+    }
+
+    /// Reads the lists that are needed, until the cluster does not answer any more.
+    fn read_lists(&mut self, cluster: &Cluster, is_needed: impl Fn(Kind) -> bool) {
         let mut silence: Option<Gap> = None;
-        for list in world.lists_mut() {
-            let kind = list.state().kind;
-            if !kind.is_read_by(reader) || list.state().is_read {
+        for list in self.lists_mut() {
+            if list.state().is_read || !is_needed(list.state().kind) {
                 continue;
             }
             if let Some(Gap { reason, .. }) = &silence {
                 list.state_mut().set_gap(reason.clone(), true);
-                continue;
-            }
-            if read(&cluster, list) {
+            } else if read(cluster, list) {
                 silence.clone_from(&list.state().gap);
             }
         }
-        world.reduce();
-        world.cluster = Some(cluster);
-        Ok(world)
+    }
+
+    /// Reads the live VMs of manifests.
+    fn get_machines(
+        &mut self,
+        cluster: &Cluster,
+        namespace: Option<&str>,
+        identities: &[Identity],
+    ) -> Result<(), ClusterError> {
+        let resource = self.machines.state.kind.resource();
+        self.machines.state.is_read = true;
+        for identity in identities.iter().filter(|own| own.is_virtual_machine()) {
+            let own = identity.namespace.as_deref().or(namespace);
+            let namespace = own.unwrap_or(cluster.namespace());
+            let name = identity.name.as_deref().unwrap_or_default();
+            match cluster.get(&resource, namespace, name) {
+                Ok(Some(machine)) => self.machines.add(machine, None),
+                Ok(None) => {}
+                // The requests for the other objects would also wait until the timeout.
+                Err(error) if error.is_silence() => return Err(error),
+                Err(error) => self
+                    .machines
+                    .state
+                    .set_gap(one_line(&error.to_string()), false),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -81,7 +128,7 @@ fn connected(connection: &Connection, notes: &mut Notes) -> Result<Cluster> {
 }
 
 /// Reads a list. Returns whether the cluster does not answer.
-pub(super) fn read(cluster: &Cluster, list: &mut dyn AnyList) -> bool {
+fn read(cluster: &Cluster, list: &mut dyn AnyList) -> bool {
     let resource = list.state().kind.resource();
     let error = match cluster.list(&resource, None, |object| list.add(object, None)) {
         // The cluster may not serve the kind.
@@ -97,16 +144,24 @@ pub(super) fn read(cluster: &Cluster, list: &mut dyn AnyList) -> bool {
     is_silence
 }
 
-/// The HyperConverged objects in the other versions that the cluster serves, because manifests can have these versions.
-fn converted(cluster: &Cluster, hyperconvergeds: &[Value]) -> Vec<Value> {
+/// The HyperConverged objects in the other versions that a snapshot has, or that manifests have.
+fn converted(
+    cluster: &Cluster,
+    hyperconvergeds: &[Value],
+    reader: Reader,
+    manifests: &[Identity],
+) -> Result<Vec<Value>, ClusterError> {
     let mut converted = Vec::new();
     for object in hyperconvergeds {
         for version in ["hco.kubevirt.io/v1", "hco.kubevirt.io/v1beta1"] {
-            if text(object, "/apiVersion") != Some(version) {
-                let other = cluster.hyperconverged(version, namespace(object), name(object));
-                converted.extend(other.ok().flatten().as_ref().map(hyperconverged));
+            let mut versions = manifests.iter().map(|manifest| &manifest.api_version);
+            let is_needed = reader == Reader::Snapshot || versions.any(|other| other == version);
+            if is_needed && text(object, "/apiVersion") != Some(version) {
+                let resource = resource(version, "HyperConverged");
+                let other = cluster.get(&resource, namespace(object), name(object))?;
+                converted.extend(other.as_ref().map(hyperconverged));
             }
         }
     }
-    converted
+    Ok(converted)
 }

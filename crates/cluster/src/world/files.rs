@@ -19,24 +19,23 @@ use crate::notes::Notes;
 
 impl World {
     /// Reads a file or a directory. A note lists the kinds that were found and the kinds that are missing. It reads the
-    /// labels of nodes that matter to the HyperConverged and to this object.
+    /// labels of nodes that matter to the HyperConverged and to these manifests.
     pub fn of_files(
         path: &Path,
-        object: Option<&Value>,
+        manifests: &[&Value],
         reader: Reader,
         notes: &mut Notes,
     ) -> Result<Self> {
-        let mut world = Self::new(None);
+        let mut world = Self::new(reader);
         let mut seen = Seen::default();
         let skipped = files::each_object(path, |file, object| {
             let identity = Identity::of(&object);
             let (api_version, kind) = (&identity.api_version, &identity.kind);
             let key = key(&object);
             let item = kind.strip_suffix("List").unwrap_or(kind);
-            // Every command reads the policies, because of their settings.
             let is_known = |list: &&mut dyn AnyList| {
                 let known = list.state().kind;
-                let is_read = known.is_read_by(reader) || known.name.ends_with("AdmissionPolicy");
+                let is_read = known.is_read_by(reader) || known.is_policy();
                 is_read && known.name == item && group(known.api_version) == group(api_version)
             };
             if let Some(list) = world.lists_mut().into_iter().find(is_known) {
@@ -65,7 +64,8 @@ impl World {
         }
         world.add_nodes_of_status(notes);
         world.reduce();
-        let labels = labels(reader, world.hyperconvergeds.iter().chain(object));
+        let manifests = manifests.iter().copied();
+        let labels = labels(reader, world.hyperconvergeds.iter().chain(manifests));
         for node in &mut world.nodes.objects {
             node.keep(&labels);
         }
@@ -139,10 +139,10 @@ impl World {
 
     /// The text about the kinds that were found and the kinds that are missing.
     fn found(&self, reader: Reader, seen: &Seen) -> String {
-        let mut found = vec![
-            format!("Node ({})", seen.count("Node")),
-            format!("HyperConverged ({})", self.hyperconvergeds.len()),
-        ];
+        let mut found = vec![format!("HyperConverged ({})", self.hyperconvergeds.len())];
+        if self.nodes.state.kind.is_read_by(reader) {
+            found.insert(0, format!("Node ({})", seen.count("Node")));
+        }
         let mut missing = Vec::new();
         for list in self.lists() {
             let State { kind, is_read, .. } = list.state();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use cluster::{Cluster, ClusterError, Connection, Labels};
+use cluster::{Cluster, ClusterError, Connection, Identity, Labels, Notes, Reader, World};
 use e2e_tests::{ApiServer, recorded};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -126,29 +126,43 @@ fn a_cluster_without_the_operator_is_reported() {
 }
 
 #[test]
-fn an_object_is_got_by_version_namespace_and_name() {
+fn a_live_object_has_the_version_of_its_manifest() {
     let server = ApiServer::start(recorded());
-    let cluster = connect(&server);
-    let get = |namespace: &str, name: &str| {
-        let version = "hco.kubevirt.io/v1beta1";
-        cluster.hyperconverged(version, namespace, name).unwrap()
+    let live = |version: &str, name: &str| {
+        let metadata = json!({"namespace": "kubevirt-hyperconverged", "name": name});
+        let manifest =
+            json!({"apiVersion": version, "kind": "HyperConverged", "metadata": metadata});
+        let (cluster, any) = (connect(&server), Connection::default());
+        let mut notes = Notes::default();
+        let read = World::of_cluster(Some(cluster), &any, &[&manifest], Reader::Check, &mut notes);
+        read.unwrap().object(&Identity::of(&manifest), None)
     };
-    let name = "kubevirt-hyperconverged";
     for version in ["hco.kubevirt.io/v1", "hco.kubevirt.io/v1beta1"] {
-        let object = cluster.hyperconverged(version, name, name).unwrap();
+        let object = live(version, "kubevirt-hyperconverged").unwrap();
         assert_eq!(object.unwrap()["apiVersion"], version);
+        assert_eq!(live(version, "other").unwrap(), None);
     }
-    assert_eq!(get(name, "other"), None);
-    let before = server.asked().len();
-    for (namespace, name) in [("a/b", name), (name, ".."), (name, "")] {
-        assert_eq!(get(namespace, name), None);
-    }
-    assert_eq!(server.asked().len(), before, "no path is made of these");
-    let error = cluster
-        .hyperconverged("hco.kubevirt.io/v9", name, name)
-        .unwrap_err();
-    let expected = "the cluster does not serve hco.kubevirt.io/v9; it serves v1, v1beta1";
+    let error = live("hco.kubevirt.io/v9", "kubevirt-hyperconverged").unwrap_err();
+    let expected = "the manifest is hco.kubevirt.io/v9, but the object of the cluster is hco.kubevirt.io/v1: only objects of the same version can be compared";
     assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn names_of_manifests_make_no_path() {
+    let server = ApiServer::start(recorded());
+    for (namespace, name) in [("a/b", "a"), ("a", ".."), ("a", "")] {
+        let metadata = json!({"namespace": namespace, "name": name});
+        let machine =
+            json!({"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": metadata});
+        let (cluster, any) = (connect(&server), Connection::default());
+        let mut notes = Notes::default();
+        World::of_cluster(Some(cluster), &any, &[&machine], Reader::Check, &mut notes).unwrap();
+    }
+    let asked = server.asked();
+    assert!(
+        !asked.iter().any(|asked| asked.contains("virtualmachines")),
+        "{asked:?}"
+    );
 }
 
 /// A proxy can answer like the last two. A list without items must not be read as an empty cluster.

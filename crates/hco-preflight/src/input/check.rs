@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use cluster::field::key;
 use cluster::foreign::{self, Foreign, one_line};
-use cluster::{Cluster, ClusterError, Identity, Labels, Notes, Reader, World};
+use cluster::{Cluster, Identity, Labels, Notes, Reader, World};
 use policy_host::{HostCalls, Objects};
 use serde_json::{Value, json};
 
@@ -71,9 +71,17 @@ impl<'s> Check<'s> {
             None => None,
         };
         let source = &subject.source;
+        let old_objects = old.iter().flat_map(|(_, found)| found);
+        let manifests: Vec<&Value> = files
+            .found
+            .iter()
+            .chain(&files.beside)
+            .chain(old_objects)
+            .map(|found| &found.object.value)
+            .collect();
         let world = source
             .is_live()
-            .then(|| source.world(None, None, Reader::Check, notes))
+            .then(|| source.world(None, &manifests, Reader::Check, notes))
             .transpose()?;
         let skipped = world.as_ref().and_then(World::skipped);
         files
@@ -87,7 +95,7 @@ impl<'s> Check<'s> {
                 world: world.as_ref().filter(|_| old.is_none()),
                 old,
             };
-            sources.questions(files.found, &mut files.failures, notes)?
+            sources.questions(files.found, &mut files.failures, notes)
         };
         let module = Module::load(subject.policy.as_deref(), subject.no_cache)?;
         let settings = subject.settings.as_deref();
@@ -139,7 +147,7 @@ impl<'s> Check<'s> {
 
     /// Determines the objects that the VirtualMachines depend on.
     fn read_surroundings(&self, beside: &[Value], notes: &mut Notes) -> Result<Objects> {
-        let decisive = decisive(&self.questions, self.world.as_ref())?;
+        let decisive = decisive(&self.questions, self.world.as_ref());
         let report = decisive
             .as_ref()
             .map(|question| self.report(question, question.stored()))
@@ -355,7 +363,7 @@ fn check_usage(subject: &Subject) -> Result<()> {
 fn of_cluster(subject: &Subject, world: Option<&World>) -> Result<Vec<Question>, Unread> {
     let namespace = subject.source.connection.namespace.as_deref();
     let source = world.context("no cluster is specified to read HyperConverged objects from")?;
-    let live = source.hyperconvergeds(namespace)?;
+    let live = source.hyperconvergeds(namespace);
     if live.is_empty() {
         let place = namespace.map(|name| format!(" in the namespace `{}`", one_line(name)));
         let what = format!(
@@ -365,7 +373,7 @@ fn of_cluster(subject: &Subject, world: Option<&World>) -> Result<Vec<Question>,
         );
         return Err(Unread::nothing(subject, what));
     }
-    Ok(live.into_iter().map(Question::live).collect())
+    Ok(live.into_iter().cloned().map(Question::live).collect())
 }
 
 /// Where the objects before an update come from: `--old`, the cluster, or nowhere.
@@ -383,20 +391,16 @@ impl Sources<'_> {
         found: Vec<Found>,
         failures: &mut Vec<Failure>,
         notes: &mut Notes,
-    ) -> Result<Vec<Question>> {
+    ) -> Vec<Question> {
         let mut questions = Vec::new();
         for found in found {
             let place = found.place();
             match self.question(found, notes) {
                 Ok(question) => questions.push(question),
-                // The requests for the other objects would also wait until the timeout.
-                Err(error) if error.downcast_ref().is_some_and(ClusterError::is_silence) => {
-                    return Err(error);
-                }
                 Err(error) => failures.push(Failure::new(Some(place), chain(&error))),
             }
         }
-        Ok(questions)
+        questions
     }
 
     fn question(&self, found: Found, notes: &mut Notes) -> Result<Question> {
@@ -426,11 +430,11 @@ impl Sources<'_> {
             let other = self
                 .world
                 .filter(|_| identity.is_hyperconverged())
-                .and_then(|world| world.hyperconvergeds(None).ok()?.into_iter().next())
+                .and_then(|world| world.hyperconvergeds.first())
                 .map_or_else(String::new, |stored| {
                     format!(
                         "; it has {}, and HCO accepts only one: correct the name or the namespace",
-                        key(&stored)
+                        key(stored)
                     )
                 });
             notes.push(&format!(

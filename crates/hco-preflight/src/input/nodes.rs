@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use cluster::{Labels, Node, World, foreign};
 
 use crate::args::Subject;
@@ -21,19 +21,23 @@ pub(super) fn read(
     let nodes = match (&subject.nodes, &subject.arch, world) {
         (Some(path), ..) => of_file(path, labels)?,
         (None, Some(counts), _) => counts.nodes("", "worker"),
-        (None, None, Some(world)) => match &world.cluster {
-            Some(cluster) => cluster.nodes(labels)?,
-            None if world.nodes.iter().next().is_none() => {
-                bail!("--from has no nodes: add the output of `kubectl get nodes -o yaml`")
-            }
-            None => world.nodes.iter().cloned().collect(),
-        },
+        (None, None, Some(world)) => of_world(world)?,
         (None, None, None) => bail!(UNNAMED),
     };
     match what_if {
         Some(what_if) => what_if.apply(nodes),
         None => Ok(nodes),
     }
+}
+
+/// The nodes of a cluster, or of files in place of one.
+pub(super) fn of_world(world: &World) -> Result<Vec<Node>> {
+    let nodes: Vec<Node> = world.nodes.iter().cloned().collect();
+    ensure!(
+        !nodes.is_empty(),
+        "there are no nodes; add the output of `kubectl get nodes -o yaml`"
+    );
+    Ok(nodes)
 }
 
 pub(super) fn of_file(path: &Path, labels: &Labels) -> Result<Vec<Node>> {

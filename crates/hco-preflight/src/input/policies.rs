@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use cluster::field::{items, name, text};
 use cluster::foreign::{Foreign, one_line};
-use cluster::{ARTIFACT, ClusterError, Notes, World, is_ours};
+use cluster::{ARTIFACT, Notes, World};
 use engine::Level;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -134,19 +134,16 @@ fn deployed(
         notes.push(&format!("using the default settings: {why}; {what}"));
         Ok(BTreeMap::new())
     };
-    if let Some(why) = world.without_kubewarden()? {
-        return defaults(why);
-    }
-    let policies = match world.policies() {
-        Err(error @ ClusterError::Forbidden { .. }) => return defaults(&error.to_string()),
-        policies => policies?,
+    let policies = match world.policies()? {
+        Ok(policies) => policies,
+        Err(why) => return defaults(why),
     };
     let mut deployed = BTreeMap::new();
     for resource in resources {
         // A mutating policy repairs an object before the validating one evaluates it.
         let first = policies
             .iter()
-            .filter(|policy| policy.get("spec").is_some_and(is_ours) && covers(policy, resource))
+            .filter(|policy| covers(policy, resource))
             .min_by_key(|policy| (mode(policy), is_mutating(policy)));
         let Some(first) = first else {
             notes.push(&format!(

@@ -5,9 +5,9 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail, ensure};
-use cluster::field::{in_namespace, key, name};
+use cluster::field::{key, name};
 use cluster::foreign::{Foreign, one_line};
-use cluster::{Cluster, Identity, Node, Notes, Reader, World, hyperconverged, labels};
+use cluster::{Cluster, Identity, Node, Notes, Reader, World, labels};
 use engine::{Comparison, Consequence, Level, Objects, VersionSource};
 use kube_objects::json::{Field, Json};
 use kube_objects::placement::Placement;
@@ -18,7 +18,7 @@ use operator_models::hco::node::is_workload;
 use operator_models::hco::version::{HcoVersion, VersionSupport};
 use serde_json::{Map, Value};
 
-use super::nodes::of_file;
+use super::nodes::{of_file, of_world};
 use super::policies::Policies;
 use super::question::{Against, Question};
 use crate::args::{ClusterSource, Plan};
@@ -89,8 +89,8 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
             "the file is in the namespace `{own}`, but -n is `{wanted}`: remove -n"
         )));
     }
-    let object = found.as_ref().map(|found| &found.object.value);
-    let world = read(Reader::Plan, source, object, None, notes)?;
+    let manifests: Vec<&Value> = found.iter().map(|found| &found.object.value).collect();
+    let world = read(Reader::Plan, source, &manifests, None, notes)?;
     let question = match found {
         Some(found) => {
             let live = world.object(&found.identity, wanted.map(String::as_str))?;
@@ -101,7 +101,7 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
                     one_line(&key(other))
                 );
             }
-            changed(args, found, live.as_ref().map(hyperconverged), notes)
+            changed(args, found, live, notes)
         }
         None => unchanged(only(source, &world, notes)?),
     };
@@ -123,7 +123,7 @@ pub(crate) fn observe(
 ) -> Result<Situation> {
     files::check_stdin(source.from.as_deref().into_iter().chain(settings))?;
     check_source(source)?;
-    let world = read(Reader::Cluster, source, None, cluster, notes)?;
+    let world = read(Reader::Cluster, source, &[], cluster, notes)?;
     let question = unchanged(only(source, &world, notes)?);
     let asked = (None, None);
     Situation::of(source, settings, world, &question, asked, notes)
@@ -150,30 +150,23 @@ fn check_source(source: &ClusterSource) -> Result<()> {
     source.check_connection()
 }
 
-/// The current state. It includes the labels of nodes that matter to this object.
+/// The current state.
 fn read(
     reader: Reader,
     source: &ClusterSource,
-    object: Option<&Value>,
+    manifests: &[&Value],
     cluster: Option<Cluster>,
     notes: &mut Notes,
 ) -> Result<World> {
-    let world = source.world(cluster, object, reader, notes)?;
-    ensure!(
-        world.nodes.iter().next().is_some(),
-        "there are no nodes; add the output of `kubectl get nodes -o yaml`"
-    );
+    let world = source.world(cluster, manifests, reader, notes)?;
+    of_world(&world)?;
     Ok(world)
 }
 
 /// The only HyperConverged. HCO reconciles only one.
 fn only(source: &ClusterSource, world: &World, notes: &mut Notes) -> Result<Value> {
     let own = source.connection.namespace.as_deref();
-    let wanted: Vec<&Value> = world
-        .hyperconvergeds
-        .iter()
-        .filter(|hyperconverged| in_namespace(own, hyperconverged))
-        .collect();
+    let wanted = world.hyperconvergeds(own);
     match *wanted {
         [one] => {
             let mut one = one.clone();

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use anyhow::Result;
 use cluster::field::{key, name, text};
 use cluster::{DataSource, KubeVirt, Metadata, Notes, Preference, Reference, World};
 use engine::Import;
@@ -29,19 +28,19 @@ const PREFERENCE_VERSION: &str = "instancetype.kubevirt.io/v1beta1";
 pub(super) fn decisive(
     questions: &[Arc<Question>],
     world: Option<&World>,
-) -> Result<Option<Arc<Question>>> {
+) -> Option<Arc<Question>> {
     let new: Vec<_> = questions
         .iter()
         .filter(|question| question.identity.is_hyperconverged())
         .collect();
     let stored = match (new.as_slice(), world) {
-        ([question], _) => return Ok(Some(Arc::clone(question))),
+        ([question], _) => return Some(Arc::clone(question)),
         ([], None) => vec![empty()],
-        ([], Some(world)) => world.hyperconvergeds(None)?,
+        ([], Some(world)) => world.hyperconvergeds.clone(),
         _ => Vec::new(),
     };
-    let only = <[Value; 1]>::try_from(stored).ok();
-    Ok(only.map(|[object]| Arc::new(Question::live(object))))
+    let [only] = <[Value; 1]>::try_from(stored).ok()?;
+    Some(Arc::new(Question::live(only)))
 }
 
 /// A HyperConverged without settings, for when only the nodes are known.
