@@ -4,15 +4,18 @@
 
 mod api;
 mod connection;
-mod login;
 
 use std::time::{Duration, Instant};
 
+use http::Request;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIGroup;
-use k8s_openapi::jiff::Timestamp;
-use kube::Client;
+use kube::client::retry::RetryPolicy;
+use kube::client::{Body, ClientBuilder, ConfigExt as _};
 use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Client, Error};
 use serde_json::{Value, json};
+use tower::buffer::BufferLayer;
+use tower::retry::RetryLayer;
 
 pub use api::ClusterError;
 pub use connection::{Connection, timeout};
@@ -36,8 +39,6 @@ pub struct Cluster {
     timeout: Option<Duration>,
     /// The time at which all requests must have ended.
     until: Option<Instant>,
-    /// When the credentials of the login command expire.
-    expires: Option<Timestamp>,
 }
 
 /// The API group of HyperConverged.
@@ -57,34 +58,46 @@ impl Cluster {
         // The client starts its own task.
         runtime.block_on(async {
             let (mut config, context) = connection.config().await?;
-            let expires = login::log_in(&mut config.auth_info)?;
+            let login = config.auth_layer().map_err(|error| match error {
+                Error::Auth(error) => ClusterError::of_login(&error),
+                error => ClusterError::of_kubeconfig(error),
+            })?;
+            if login.is_some() {
+                // kube would run the login command three times. It may ask for a one-time password.
+                config.auth_info.exec = None;
+            }
+            let server = masked(&config.cluster_url.to_string());
+            let warning = connection::warning(&config);
             let through = config
                 .proxy_url
                 .as_ref()
                 .map(|proxy| masked(&format!(" through the proxy {proxy}")));
+            let client = ClientBuilder::try_from(config).map_err(|error| match error {
+                Error::ProxyProtocolUnsupported { .. } | Error::ProxyProtocolDisabled { .. } => {
+                    ClusterError::Other(format!(
+                        "{}; correct `proxy-url` in the kubeconfig, or HTTPS_PROXY",
+                        masked(&error.to_string())
+                    ))
+                }
+                error => ClusterError::of_kubeconfig(error),
+            })?;
+            // kube's own retries can wait as long as `Retry-After` requires, which can be hours.
+            let client = client
+                .with_layer(&BufferLayer::<Request<Body>>::new(1))
+                .with_layer(&RetryLayer::new(RetryPolicy::default()));
             Ok(Self {
-                server: masked(&config.cluster_url.to_string()),
+                client: match login {
+                    Some(login) => client.with_layer(&login).build(),
+                    None => client.build(),
+                },
+                server,
                 context,
-                warning: connection::warning(&config),
+                warning,
                 through: through.unwrap_or_default(),
                 timeout: connection.request_timeout,
                 until: connection.until,
-                expires,
-                client: Client::try_from(config).map_err(|error| match error {
-                    kube::Error::ProxyProtocolUnsupported { .. }
-                    | kube::Error::ProxyProtocolDisabled { .. } => ClusterError::Other(format!(
-                        "{}; correct `proxy-url` in the kubeconfig, or HTTPS_PROXY",
-                        masked(&error.to_string())
-                    )),
-                    error => ClusterError::of_kubeconfig(error),
-                })?,
             })
         })
-    }
-
-    /// Whether the login command has to run again.
-    pub fn is_expired(&self) -> bool {
-        login::is_expired(self.expires)
     }
 
     /// The namespace of the kubeconfig's context, for objects without a namespace.

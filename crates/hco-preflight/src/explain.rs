@@ -8,8 +8,8 @@ use kube_objects::text::nearest;
 use self::pages::Page;
 use crate::args;
 use crate::exit::Exit;
-use crate::prose::{line, wrap};
-use crate::terminal::{BOLD, CYAN, Terminal};
+use crate::prose::line;
+use crate::terminal::{BOLD, Terminal};
 
 /// Shows a page, or the table. The exit code is 2 if the rule does not exist.
 pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
@@ -18,12 +18,19 @@ pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
         return Ok(Exit::Accepted);
     };
     let (text, url) = if let Some(alert) = pages::alert(name) {
-        (shown(&alert.text()), alert.url())
+        (alert.text(), alert.url())
     } else {
         let page = page(name, &terminal.name)?;
-        (shown(page.text), page.url())
+        (page.text.to_owned(), page.url())
     };
-    terminal.print(&format!("{text}On the web: {url}\n"))?;
+    let mut shown = String::new();
+    for line in text.trim_end().lines() {
+        // After the language of a code block, there can be words for the tests of the pages.
+        let is_code = line.starts_with("```");
+        let end = line.find(' ').filter(|_| is_code).unwrap_or(line.len());
+        line!(shown, "{}", line.get(..end).unwrap_or(line));
+    }
+    terminal.print(&format!("{shown}\nOn the web: {url}\n"))?;
     Ok(Exit::Accepted)
 }
 
@@ -54,40 +61,6 @@ fn table() -> String {
     line!(text, "\n{BOLD}alerts{BOLD:#}");
     for alert in pages::alerts() {
         line!(text, "{}", alert.name);
-    }
-    text
-}
-
-/// A page in Markdown for a terminal: bold headings, indented code, and text that is wrapped at the width. It ends with an
-/// empty line.
-fn shown(markdown: &str) -> String {
-    let mut text = String::new();
-    let mut prose = String::new();
-    let mut in_code = false;
-    for line in markdown.lines().chain([""]) {
-        let is_fence = line.starts_with("```");
-        let begins_anew = is_fence || line.is_empty() || line.starts_with(['#', '-']);
-        if begins_anew {
-            let indent = if prose.starts_with("- ") { "  " } else { "" };
-            let shown = pages::without_relative_links(&prose);
-            for (index, line) in wrap(&shown, 0).iter().enumerate() {
-                line!(text, "{}{line}", if index > 0 { indent } else { "" });
-            }
-            prose.clear();
-        }
-        let title = line.trim_start_matches('#');
-        if is_fence {
-            in_code = !in_code;
-        } else if in_code {
-            line!(text, "    {CYAN}{line}{CYAN:#}");
-        } else if line.is_empty() {
-            text.push_str(if text.ends_with("\n\n") { "" } else { "\n" });
-        } else if title.len() < line.len() {
-            line!(text, "{BOLD}{}{BOLD:#}", title.trim());
-        } else {
-            prose.push_str(if prose.is_empty() { "" } else { " " });
-            prose.push_str(line.trim());
-        }
     }
     text
 }

@@ -21,9 +21,9 @@ use self::choice::{
 };
 use crate::args::{self, FixFormat};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, Nothing};
 use crate::input::files::Source;
-use crate::input::{Against, Check, Purpose, Question, Unread};
+use crate::input::{Against, Check, Purpose, Question};
 use crate::kubectl::Kubectl;
 use crate::prose::count;
 use crate::report::{Finding, Level, Remedy, Report};
@@ -58,17 +58,11 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     );
     terminal.notes(&notes);
     let check = match check {
-        Ok(check) => check,
-        Err(Unread::Nothing(what)) => {
-            terminal.note(&what);
+        Err(error) if args.subject.allow_empty && error.is::<Nothing>() => {
+            terminal.note(&error.to_string());
             return Ok(Exit::Accepted);
         }
-        Err(Unread::Failed(failures)) => {
-            for failure in failures {
-                terminal.failure(&failure.to_string());
-            }
-            return Ok(Exit::Unjudged);
-        }
+        check => check?,
     };
     let mut failures = check.failures.clone();
     let mut fixed = Vec::new();

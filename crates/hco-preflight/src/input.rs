@@ -16,10 +16,8 @@ mod situation;
 mod surroundings;
 pub(crate) mod what_if;
 
-pub(crate) use self::check::{Check, Purpose, Unread};
+pub(crate) use self::check::{Check, Purpose};
 pub(crate) use self::policies::Policy;
 pub(crate) use self::question::{Against, Question};
 pub(crate) use self::settings::validated;
-pub(crate) use self::situation::{
-    Hco, NoHyperConverged, Outlook, Situation, compare, has_virt_handler, observe,
-};
+pub(crate) use self::situation::{Hco, Outlook, Situation, compare, has_virt_handler, observe};

@@ -12,24 +12,20 @@ use std::sync::LazyLock;
 
 use anyhow::{Result, bail};
 use cluster::Notes;
-use cluster::foreign::Foreign;
-use engine::Stopped;
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::exit::Exit;
 use crate::input::{self, Situation};
 use crate::report::{self, Finding, Level, Report, is_same};
-use crate::rows::facts::Fact;
+use crate::rows::facts::{self, Fact};
 use crate::rows::no_forecast::NoForecast;
-use crate::rows::state::State;
 use crate::rows::stops;
 use crate::rows::{Effect, Row, Severity, exit, words};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 use self::boot_sources::BootSources;
-use self::storage::Disks;
+use self::storage::Storage;
 
 pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
@@ -39,7 +35,7 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     let plan = Plan::new(&situation, args)?;
     match args.output {
         PlanFormat::Text => terminal.print(&text::render(&plan, args.all_vms))?,
-        PlanFormat::Json => print_json(&Json::of(&plan))?,
+        PlanFormat::Json => print_json(&plan.json())?,
         PlanFormat::Markdown => {
             print_markdown("hco-preflight plan", &text::render(&plan, args.all_vms))?;
         }
@@ -221,42 +217,26 @@ impl<'c> Plan<'c> {
             .filter(|reason| **reason != NoForecast::NotDeployed)
             .map(NoForecast::why)
     }
-}
 
-/// The JSON of a plan: `docs/preflight.schema.json`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Json<'p> {
-    headline: String,
-    denied_by_hco: bool,
-    before: State,
-    after: State,
-    leaving_nodes: Vec<Foreign>,
-    stopped: Option<Stopped>,
-    boot_sources: Vec<Value>,
-    storage: Vec<Disks>,
-    rows: &'p [Row],
-}
-
-impl<'p> Json<'p> {
-    fn of(plan: &'p Plan<'_>) -> Self {
-        let situation = plan.situation;
-        let ([before, after], [old, new]) =
-            (plan.reports, situation.default_architectures(plan.reports));
+    /// The JSON of a plan: `docs/preflight.schema.json`.
+    fn json(&self) -> Value {
+        let situation = self.situation;
+        let [before, after] = self.reports;
+        let [old, new] = situation.default_architectures(self.reports);
         let forecast = situation
             .forecast_after()
-            .filter(|_| !plan.is_denied_by_hco);
-        Self {
-            headline: plan.headline().1,
-            denied_by_hco: plan.is_denied_by_hco,
-            before: State::new(situation, before, old),
-            after: State::new(situation, after, new),
-            leaving_nodes: situation.leaving(),
-            stopped: forecast.and_then(|forecast| forecast.stopped),
-            boot_sources: plan.sources.json(),
-            storage: storage::requested(&plan.sources),
-            rows: &plan.rows,
-        }
+            .filter(|_| !self.is_denied_by_hco);
+        json!({
+            "headline": self.headline().1,
+            "deniedByHco": self.is_denied_by_hco,
+            "before": facts::json(situation, before, old.as_ref()),
+            "after": facts::json(situation, after, new.as_ref()),
+            "leavingNodes": situation.leaving(),
+            "stopped": forecast.and_then(|forecast| forecast.stopped),
+            "bootSources": self.sources.json(),
+            "storage": Storage::new(&self.sources),
+            "rows": self.rows,
+        })
     }
 }
 

@@ -3,7 +3,6 @@
 
 pub(crate) mod facts;
 pub(crate) mod no_forecast;
-pub(crate) mod state;
 pub(crate) mod stops;
 pub(crate) mod text;
 pub(crate) mod words;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use http::Request as HttpRequest;
 use kube::api::{GetParams, ListParams};
-use kube::client::Body;
+use kube::client::{AuthError, Body};
 use kube::core::{ApiResource, DynamicObject, Request, request};
 use kube::{Error, Resource as _};
 use serde_json::Value;
@@ -21,16 +21,6 @@ const LIMIT: Duration = Duration::from_mins(1);
 
 /// The time limit for all pages of a list together, without `--request-timeout`.
 const LIMIT_FOR_LISTS: Duration = Duration::from_mins(5);
-
-/// The pauses before a request to a busy server is repeated. kube's own retries can wait as long as `Retry-After`
-/// requires, which can be hours.
-///
-/// MIRRORS: kube-client 4.2.0 src/client/retry.rs, `RetryPolicy::default`.
-const PAUSES: [Duration; 3] = [
-    Duration::from_millis(500),
-    Duration::from_secs(1),
-    Duration::from_secs(2),
-];
 
 const ADVICE: &str = "check the context and the proxy, and that the cluster is running";
 
@@ -75,9 +65,18 @@ impl ClusterError {
         ))
     }
 
-    pub(super) fn of_login(why: &str, advice: &str) -> Self {
+    /// The error has neither the arguments of the login command nor its output, which are secret.
+    pub(super) fn of_login(error: &AuthError) -> Self {
+        let why = match error {
+            AuthError::AuthExecStart(error) => format!("its command cannot be run: {error}"),
+            AuthError::AuthExecRun { status, .. } => format!("its command ended with {status}"),
+            AuthError::AuthExecParse(_) | AuthError::ExecPluginFailed => {
+                "its command did not print credentials".to_owned()
+            }
+            error => masked(&error.to_string()),
+        };
         Self::Other(format!(
-            "logging in with the kubeconfig failed: {why}; {advice}, and check with `kubectl get nodes`"
+            "logging in with the kubeconfig failed: {why}; log in again, and check with `kubectl get nodes`"
         ))
     }
 }
@@ -180,7 +179,7 @@ impl Cluster {
         })
     }
 
-    /// Sends a request, and repeats it while the server is busy. `verb` and `resource` are the names in RBAC.
+    /// Sends a request. `verb` and `resource` are the names in RBAC.
     async fn send(
         &self,
         verb: &str,
@@ -190,25 +189,17 @@ impl Cluster {
         let Self { server, .. } = self;
         let asked = format!("{verb} {resource}");
         let request = request.map_err(|error| self.unreached(Error::BuildRequest(error)))?;
-        let mut pauses = PAUSES.into_iter();
-        let is_busy = |code| matches!(code, 429 | 503 | 504);
-        let (code, bytes) = loop {
-            let answer = self
-                .client
-                .send(request.clone().map(Body::from))
-                .await
-                .map_err(|error| self.unreached(error))?;
-            let code = answer.status().as_u16();
-            let bytes = answer
-                .into_body()
-                .collect_bytes()
-                .await
-                .map_err(|error| self.unreached(error))?;
-            match pauses.next().filter(|_| is_busy(code)) {
-                Some(pause) => tokio::time::sleep(pause).await,
-                None => break (code, bytes),
-            }
-        };
+        let answer = self
+            .client
+            .send(request.map(Body::from))
+            .await
+            .map_err(|error| self.unreached(error))?;
+        let code = answer.status().as_u16();
+        let bytes = answer
+            .into_body()
+            .collect_bytes()
+            .await
+            .map_err(|error| self.unreached(error))?;
         let value: Option<Value> = serde_json::from_slice(&bytes).ok();
         if code == 200 {
             return value.ok_or_else(|| self.foreign(&asked, "it is not valid JSON"));
@@ -229,7 +220,7 @@ impl Cluster {
             403 => ClusterError::Forbidden(format!(
                 "you are not allowed to {asked}: {message}; request a role with the verb `{verb}` on `{resource}`, or use another account"
             )),
-            code if is_busy(code) => ClusterError::Silence(format!(
+            429 | 503 | 504 => ClusterError::Silence(format!(
                 "the API server {server} is busy: it returned {code} to {asked}: {message}; try again later"
             )),
             code => ClusterError::Refused(
@@ -240,8 +231,11 @@ impl Cluster {
     }
 
     fn unreached(&self, error: Error) -> ClusterError {
-        if let Error::Auth(error) = error {
-            return ClusterError::of_login(&error.to_string(), "log in again");
+        // The credentials have expired, and there are no new ones.
+        if let Error::Service(error) = &error
+            && let Some(error) = error.downcast_ref()
+        {
+            return ClusterError::of_login(error);
         }
         let (server, through) = (&self.server, &self.through);
         // The outer errors only say that a request failed.

@@ -84,7 +84,6 @@ impl Connection {
         if let Some(namespace) = &self.namespace {
             config.default_namespace.clone_from(namespace);
         }
-        // `api.rs` repeats requests, and limits the time for all tries.
         config.default_retry = false;
         config.connect_timeout = Some(Duration::from_secs(10));
         Ok((config, context))

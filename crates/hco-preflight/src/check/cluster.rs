@@ -15,15 +15,16 @@ use anyhow::{Result, bail, ensure};
 use clap::ValueEnum as _;
 use cluster::files::STDIN;
 use cluster::{ClusterError, Condition, Gap, Notes};
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::args::{self, FailOn, Format};
 use crate::exit::Exit;
+use crate::failure::Nothing;
 use crate::input::files;
 use crate::input::{self, Situation};
 use crate::report;
+use crate::rows::facts;
 use crate::rows::no_forecast::NoForecast;
-use crate::rows::state::State;
 use crate::rows::stops;
 use crate::rows::{Effect, Row, Severity, exit};
 use crate::terminal::{Terminal, print_json, print_markdown};
@@ -37,7 +38,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 pub(super) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     check_usage(args)?;
     let found = match wait(args, terminal) {
-        Err(error) if args.subject.allow_empty && error.is::<input::NoHyperConverged>() => {
+        Err(error) if args.subject.allow_empty && error.is::<Nothing>() => {
             terminal.note(&error.to_string());
             return Ok(Exit::Accepted);
         }
@@ -119,8 +120,7 @@ fn wait(args: &args::Check, terminal: &Terminal) -> Result<Checked> {
         }
         cluster = seen
             .ok()
-            .and_then(|checked| checked.situation.world.cluster)
-            .filter(|cluster| !cluster.is_expired());
+            .and_then(|checked| checked.situation.world.cluster);
         // The last poll also takes time.
         std::thread::sleep(pause.min(left / 2));
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -137,15 +137,6 @@ struct Checked {
     situation: Situation,
     stops: Vec<Row>,
     rows: Vec<Row>,
-}
-
-/// The JSON of a check of a cluster: `docs/preflight.schema.json`.
-#[derive(Serialize)]
-struct Json<'c> {
-    headline: String,
-    #[serde(flatten)]
-    state: State,
-    rows: &'c [Row],
 }
 
 impl Checked {
@@ -193,13 +184,15 @@ impl Checked {
             || gaps.iter().any(|gap: &Gap| gap.is_transient)
     }
 
-    fn json(&self) -> Json<'_> {
+    /// The JSON of a check of a cluster: `docs/preflight.schema.json`.
+    fn json(&self) -> Value {
         let report = &self.situation.current().report;
         let [default, _] = self.situation.default_architectures([report, report]);
-        Json {
-            headline: headline::of(self).1,
-            state: State::new(&self.situation, report, default),
-            rows: &self.rows,
+        let mut json = facts::json(&self.situation, report, default.as_ref());
+        if let Some(fields) = json.as_object_mut() {
+            fields.insert("headline".to_owned(), headline::of(self).1.into());
+            fields.insert("rows".to_owned(), json!(self.rows));
         }
+        json
     }
 }

@@ -6,7 +6,8 @@ use cluster::Notes;
 use crate::args::{self, FailOn};
 use crate::check::output;
 use crate::exit::Exit;
-use crate::input::{Check, Purpose, Unread};
+use crate::failure::{Failure, Nothing, chain};
+use crate::input::{Check, Purpose};
 use crate::terminal::Terminal;
 use crate::verdict::Verdicts;
 
@@ -19,13 +20,13 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
     let verdicts = match Check::read(&args.subject, Purpose::Check, None, &mut notes) {
         Ok(check) => check.judge(),
-        Err(Unread::Nothing(what)) => {
-            notes.push_lines(what);
+        Err(error) if args.subject.allow_empty && error.is::<Nothing>() => {
+            notes.push_lines(error.to_string());
             Verdicts::default()
         }
-        // A program that reads the report must find the errors in it.
-        Err(Unread::Failed(failures)) => Verdicts {
-            failures,
+        // A program that reads the report must find the error in it.
+        Err(error) => Verdicts {
+            failures: vec![Failure::new(None, chain(&error))],
             ..Verdicts::default()
         },
     };

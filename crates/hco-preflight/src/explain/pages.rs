@@ -54,26 +54,6 @@ const TREE: &str = concat!(
     env!("CARGO_PKG_VERSION")
 );
 
-/// A page without the addresses of links to other pages, which a terminal cannot follow.
-pub(crate) fn without_relative_links(text: &str) -> String {
-    let mut parts = text.split("](");
-    let mut shown = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let relative = part
-            .split_once(')')
-            .filter(|(address, _)| !address.contains("://"));
-        let start = shown.rfind('[');
-        if let (Some((_, rest)), Some(start)) = (relative, start) {
-            shown.remove(start);
-            shown += rest;
-        } else {
-            shown += "](";
-            shown += part;
-        }
-    }
-    shown
-}
-
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Page {
     pub(crate) rule: &'static Rule,

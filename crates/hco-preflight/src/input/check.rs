@@ -16,7 +16,7 @@ use super::policies::Policies;
 use super::question::{Against, Question};
 use super::surroundings::{decisive, surroundings, with_namespace};
 use crate::args::Subject;
-use crate::failure::{Failure, chain};
+use crate::failure::{Failure, Nothing, chain};
 use crate::input::apply;
 use crate::input::files::{self, Found, Wanted};
 use crate::input::misplaced;
@@ -55,15 +55,12 @@ impl<'s> Check<'s> {
         purpose: Purpose,
         what_if: Option<&WhatIf>,
         notes: &mut Notes,
-    ) -> Result<Self, Unread> {
+    ) -> Result<Self> {
         check_usage(subject)?;
         let mut files = files::read(&subject.filename, subject.walk.clone(), wanted(purpose));
-        if files.found.is_empty() && !subject.filename.is_empty() {
-            if files.failures.is_empty() {
-                let what = nothing(&subject.filename, &files.notes, purpose);
-                return Err(Unread::nothing(subject, what));
-            }
-            return Err(Unread::Failed(files.failures));
+        let is_empty = files.found.is_empty() && files.failures.is_empty();
+        if is_empty && !subject.filename.is_empty() {
+            return Err(nothing(&subject.filename, &files.notes, purpose).into());
         }
         notes.append(files.notes);
         let old = match &subject.old {
@@ -295,35 +292,13 @@ fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
     Ok(read.found)
 }
 
-/// Why nothing is evaluated.
-pub(crate) enum Unread {
-    /// There is nothing to evaluate, and `--allow-empty` accepts that.
-    Nothing(String),
-    Failed(Vec<Failure>),
-}
-
-impl From<anyhow::Error> for Unread {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Failed(vec![Failure::new(None, chain(&error))])
-    }
-}
-
-impl Unread {
-    fn nothing(subject: &Subject, what: String) -> Self {
-        if subject.allow_empty {
-            Self::Nothing(what)
-        } else {
-            Self::Failed(vec![Failure::new(None, what)])
-        }
-    }
-}
-
-fn nothing(files: &[PathBuf], notes: &Notes, purpose: Purpose) -> String {
+/// The error for files without an object to check.
+fn nothing(files: &[PathBuf], notes: &Notes, purpose: Purpose) -> Nothing {
     let named: Vec<String> = files.iter().map(|file| foreign::path(file)).collect();
     let (kinds, named) = (kinds(purpose), named.join(", "));
     let first = format!("nothing to check: no {kinds} in {named}");
     let lines: Vec<&str> = std::iter::once(&*first).chain(notes.iter()).collect();
-    lines.join("\n  ")
+    Nothing(lines.join("\n  "))
 }
 
 fn kinds(purpose: Purpose) -> &'static str {
@@ -360,7 +335,7 @@ fn check_usage(subject: &Subject) -> Result<()> {
 }
 
 /// The live objects, evaluated as new objects, so that existing problems are reported too.
-fn of_cluster(subject: &Subject, world: Option<&World>) -> Result<Vec<Question>, Unread> {
+fn of_cluster(subject: &Subject, world: Option<&World>) -> Result<Vec<Question>> {
     let namespace = subject.source.connection.namespace.as_deref();
     let source = world.context("no cluster is specified to read HyperConverged objects from")?;
     let live = source.hyperconvergeds(namespace);
@@ -371,7 +346,7 @@ fn of_cluster(subject: &Subject, world: Option<&World>) -> Result<Vec<Question>,
             source.name(),
             place.unwrap_or_default()
         );
-        return Err(Unread::nothing(subject, what));
+        return Err(Nothing(what).into());
     }
     Ok(live.into_iter().cloned().map(Question::live).collect())
 }

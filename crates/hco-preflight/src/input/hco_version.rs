@@ -19,22 +19,17 @@ pub(crate) struct ShownVersion {
 impl ShownVersion {
     pub(crate) fn of(version: &StatedVersion, object: &Value, given: Option<&str>) -> Self {
         let number = version.number.as_str();
-        let written = match version.source {
-            VersionSource::Given => given,
-            VersionSource::Status => operator_version(object),
-            VersionSource::Settings | VersionSource::Default => None,
+        let (written, of) = match version.source {
+            VersionSource::Given => (given, Some("--hco-version")),
+            VersionSource::Status => (operator_version(object), None),
+            VersionSource::Settings => (None, Some("settings")),
+            VersionSource::Default => (None, Some("not known: the newest one is assumed")),
         };
         // The version as it was written, if the module uses another number for it.
         let written = written
             .map(|version| version.strip_prefix('v').unwrap_or(version))
             .filter(|version| *version != number && !version.starts_with(&format!("{number}.")))
             .map(one_line);
-        let of = match version.source {
-            VersionSource::Given => Some("--hco-version".to_owned()),
-            VersionSource::Settings => Some("settings".to_owned()),
-            VersionSource::Default => Some("not known: the newest one is assumed".to_owned()),
-            VersionSource::Status => None,
-        };
         let known = one_line(number);
         let unknown = written.as_deref().and_then(|written| {
             let what = match VersionSupport::parse(written) {
@@ -46,12 +41,8 @@ impl ShownVersion {
             Some(format!("HCO {written} is {what}: HCO {known} is assumed"))
         });
         let evaluated = unknown.as_ref().map_or("", |_| "evaluated as ");
-        let more: Vec<String> = written
-            .as_ref()
-            .map(|_| format!("{evaluated}HCO {known}"))
-            .into_iter()
-            .chain(of)
-            .collect();
+        let read_as = written.as_ref().map(|_| format!("{evaluated}HCO {known}"));
+        let more: Vec<&str> = read_as.as_deref().into_iter().chain(of).collect();
         let mut text = written.unwrap_or(known);
         if !more.is_empty() {
             text = format!("{text} ({})", more.join(", "));

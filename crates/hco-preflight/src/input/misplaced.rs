@@ -1,5 +1,7 @@
 //! Fields at places where the API server drops them: fields of the other API version, and fields beside the spec.
 
+use std::collections::BTreeSet;
+
 use cluster::field::text;
 use serde_json::Value;
 
@@ -28,18 +30,6 @@ const MOVED: [(&str, &str); 6] = [
     ("infra.nodePlacement", "deployment.nodePlacements.infra"),
 ];
 
-/// Fields of the spec that stand beside it, for example because an example lost its indentation.
-const OF_SPEC: [&str; 8] = [
-    "commonBootImageNamespace",
-    "dataImportCronTemplates",
-    "deployment",
-    "enableCommonBootImageImport",
-    "featureGates",
-    "infra",
-    "workloadSources",
-    "workloads",
-];
-
 /// A sentence about each field of a HyperConverged that the API server drops, and where it belongs.
 pub(crate) fn of(object: &Value) -> Vec<String> {
     let is_v1 = match text(object, "/apiVersion") {
@@ -52,10 +42,12 @@ pub(crate) fn of(object: &Value) -> Vec<String> {
         value.is_some_and(|value| !value.is_null())
     };
     let mut sentences = Vec::new();
+    let outermost = |field: &'static str| field.split_once('.').map_or(field, |(first, _)| first);
+    let mut of_spec = BTreeSet::new();
     for (v1beta1, v1) in MOVED {
-        let (outermost, _) = v1beta1.split_once('.').unwrap_or((v1beta1, ""));
+        of_spec.extend([v1beta1, v1].map(outermost));
         let (field, other, place) = if is_v1 {
-            (outermost, "v1beta1", v1)
+            (outermost(v1beta1), "v1beta1", v1)
         } else {
             (v1, "v1", v1beta1)
         };
@@ -66,12 +58,11 @@ pub(crate) fn of(object: &Value) -> Vec<String> {
             ));
         }
     }
-    let beside_spec = |field: &&str| {
-        format!(
+    // For example because an example lost its indentation.
+    for field in of_spec.into_iter().filter(|field| has(field)) {
+        sentences.push(format!(
             "{field} has no effect: it stands beside spec, and the API server drops it; write spec.{field}"
-        )
-    };
-    let beside = OF_SPEC.iter().filter(|field| has(field)).map(beside_spec);
-    sentences.extend(beside);
+        ));
+    }
     sentences
 }

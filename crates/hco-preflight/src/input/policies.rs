@@ -17,7 +17,7 @@ use super::settings::{validated, without_effect};
 use crate::input::module::{Module, mistakes};
 
 /// Settings, and the cluster's policy that contains them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) value: Value,
     pub(crate) policy: Option<Policy>,
@@ -56,7 +56,12 @@ impl fmt::Display for Policy {
 }
 
 /// The settings for the objects of each resource.
-pub(super) struct Policies(BTreeMap<&'static str, Settings>);
+pub(super) struct Policies {
+    /// The settings of the user, or the defaults.
+    own: Settings,
+    /// The settings of the cluster's policies, by resource.
+    deployed: BTreeMap<&'static str, Settings>,
+}
 
 impl Policies {
     /// Reads the settings of the user, or of the cluster's policies.
@@ -73,32 +78,27 @@ impl Policies {
             .map(|question| question.identity.resource())
             .chain(["hyperconvergeds"])
             .collect();
-        let own = validated(file, module, notes)?;
-        let mut deployed = match world.filter(|_| file.is_none()) {
-            Some(world) => deployed(world, &resources, module, notes)?,
-            None => BTreeMap::new(),
-        };
-        let settings = resources.into_iter().map(|resource| {
-            let settings = deployed.remove(resource).unwrap_or_else(|| Settings {
-                value: own.clone(),
+        Ok(Self {
+            own: Settings {
+                value: validated(file, module, notes)?,
                 policy: None,
-            });
-            (resource, settings)
-        });
-        Ok(Self(settings.collect()))
+            },
+            deployed: match world.filter(|_| file.is_none()) {
+                Some(world) => deployed(world, &resources, module, notes)?,
+                None => BTreeMap::new(),
+            },
+        })
     }
 
     /// The settings for an object.
     pub(super) fn of(&self, question: &Question) -> &Settings {
-        static NONE: Settings = Settings {
-            value: Value::Null,
-            policy: None,
-        };
-        self.0.get(question.identity.resource()).unwrap_or(&NONE)
+        let deployed = self.deployed.get(question.identity.resource());
+        deployed.unwrap_or(&self.own)
     }
 
     pub(super) fn all(&mut self) -> impl Iterator<Item = &mut Value> {
-        self.0.values_mut().map(|settings| &mut settings.value)
+        let all = self.deployed.values_mut().chain([&mut self.own]);
+        all.map(|settings| &mut settings.value)
     }
 
     /// Sets a setting that the user and the policies do not set.

@@ -1,7 +1,6 @@
 //! Reads the states before and after a change, for `plan` and `check` of a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail, ensure};
@@ -22,6 +21,7 @@ use super::nodes::{of_file, of_world};
 use super::policies::Policies;
 use super::question::{Against, Question};
 use crate::args::{ClusterSource, Plan};
+use crate::failure::Nothing;
 use crate::input::apply;
 use crate::input::files::{self, Found};
 use crate::input::hco_version::ShownVersion;
@@ -129,18 +129,6 @@ pub(crate) fn observe(
     Situation::of(source, settings, world, &question, asked, notes)
 }
 
-/// There is nothing to check, for this reason.
-#[derive(Debug)]
-pub(crate) struct NoHyperConverged(String);
-
-impl fmt::Display for NoHyperConverged {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NoHyperConverged {}
-
 /// Rejects a command line without a source of the current state, before anything is read.
 fn check_source(source: &ClusterSource) -> Result<()> {
     ensure!(
@@ -185,7 +173,7 @@ fn only(source: &ClusterSource, world: &World, notes: &mut Notes) -> Result<Valu
                 format!(" in the namespace `{}`", one_line(namespace))
             });
             let what = format!("there is no HyperConverged{within}; specify a manifest with -f");
-            Err(NoHyperConverged(what).into())
+            Err(Nothing(what).into())
         }
         _ => bail!(
             "there are {} HyperConvergeds, and HCO reconciles one; specify its namespace with -n",

@@ -110,7 +110,16 @@ impl<'c> BootSources<'c> {
             ..Changes::default()
         });
         let cron_changes = changes.crons.clone().unwrap_or_default();
-        let sources = expected([before, after]);
+        // A DataSource after the change replaces the one before it.
+        let mut sources = Expected::new();
+        for (forecast, is_after) in [(before, false), (after, true)] {
+            for source in forecast
+                .into_iter()
+                .flat_map(|forecast| &forecast.data_sources)
+            {
+                sources.insert(source.key(), (source, is_after));
+            }
+        }
         let crons_before = crons_before(situation);
         let mut before = sources_before(situation, &crons_before, &sources);
         let managing: BTreeMap<Key, &Cron> = after
@@ -489,17 +498,6 @@ impl BootSource<'_> {
         let collects = self.spec.and_then(|spec| text(spec, "/garbageCollect")) != Some("Never");
         collects && self.imports_to_keep() == Some(0)
     }
-}
-
-/// The DataSources of both forecasts. One after the change replaces the one before it.
-fn expected(forecasts: [Option<&Forecast>; 2]) -> Expected<'_> {
-    let both = forecasts.into_iter().zip([false, true]);
-    both.filter_map(|(forecast, is_after)| Some((forecast?, is_after)))
-        .flat_map(|(forecast, is_after)| {
-            let sources = forecast.data_sources.iter();
-            sources.map(move |source| (source.key(), (source, is_after)))
-        })
-        .collect()
 }
 
 /// Whether a DataSource belongs to SSP's VM templates. Its name may have the suffix of an architecture.

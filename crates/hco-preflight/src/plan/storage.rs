@@ -1,74 +1,45 @@
 //! The storage that new disks request.
 
-use std::collections::BTreeMap;
-
 use cluster::field::quantity;
-use cluster::foreign::Foreign;
 use serde::Serialize;
 
-use super::boot_sources::BootSources;
-
-/// The new disks for an architecture that have the same size.
-#[derive(Debug, Serialize)]
-pub(super) struct Disks {
-    /// `None` if the DataImportCrons are not for a specific architecture.
-    pub(super) architecture: Option<Foreign>,
-    #[serde(rename = "disks")]
-    pub(super) number: usize,
-    /// The size of each disk; `None` if it is unknown.
-    pub(super) bytes: Option<u128>,
-}
-
-impl Disks {
-    /// The size of all disks; `None` if it is unknown.
-    pub(super) fn total(&self) -> Option<u128> {
-        let number = u128::try_from(self.number).ok()?;
-        self.bytes?.checked_mul(number)
-    }
-}
+use super::boot_sources::{BootSource, BootSources};
 
 /// The disks that the DataImportCrons of the forecast import, and the deleted disks that are imported again.
-pub(super) fn requested(sources: &BootSources<'_>) -> Vec<Disks> {
-    let mut numbers: BTreeMap<(Option<&Foreign>, Option<u128>), usize> = BTreeMap::new();
-    for source in sources.imported() {
-        let size = source.spec.and_then(|spec| {
-            let volume = spec.pointer("/template/spec")?;
-            let disk = volume.get("storage").or(volume.get("pvc"))?;
-            let size = quantity(disk.pointer("/resources/requests/storage")?)?;
-            u128::try_from(size.value()?).ok()
-        });
-        let only = match sources.architectures {
-            [only] => Some(only),
-            _ => None,
-        };
-        let architecture = source
-            .cron
-            .map(|cron| &cron.architecture)
-            .filter(|architecture| !architecture.raw().is_empty())
-            .or(only);
-        *numbers.entry((architecture, size)).or_default() += 1;
-    }
-    let reimported = sources
-        .changes
-        .lost_image
-        .iter()
-        .filter_map(|source| sources.all.get(source)?.before.as_ref())
-        .filter(|before| before.is_reimported)
-        .count();
-    if reimported > 0 {
-        *numbers.entry((None, None)).or_default() += reimported;
-    }
-    numbers
-        .into_iter()
-        .map(|((architecture, bytes), number)| Disks {
-            architecture: architecture.cloned(),
-            number,
-            bytes,
-        })
-        .collect()
+#[derive(Debug, Serialize)]
+pub(super) struct Storage {
+    pub(super) disks: usize,
+    /// The size of all disks whose size is known.
+    pub(super) bytes: u64,
+    /// The number of disks whose size is unknown.
+    pub(super) unknown: usize,
 }
 
-pub(super) fn readable(bytes: u128) -> String {
+impl Storage {
+    pub(super) fn new(sources: &BootSources<'_>) -> Self {
+        let lost = sources.changes.lost_image.iter();
+        let reimported = lost
+            .filter_map(|source| sources.all.get(source)?.before.as_ref())
+            .filter(|before| before.is_reimported)
+            .map(|_| None);
+        let sizes: Vec<Option<u64>> = sources.imported().map(size).chain(reimported).collect();
+        let known = sizes.iter().flatten();
+        Self {
+            disks: sizes.len(),
+            unknown: sizes.len() - known.clone().count(),
+            bytes: known.fold(0, |sum, size| sum.saturating_add(*size)),
+        }
+    }
+}
+
+fn size(source: &BootSource<'_>) -> Option<u64> {
+    let volume = source.spec?.pointer("/template/spec")?;
+    let disk = volume.get("storage").or(volume.get("pvc"))?;
+    let size = quantity(disk.pointer("/resources/requests/storage")?)?;
+    u64::try_from(size.value()?).ok()
+}
+
+pub(super) fn readable(bytes: u64) -> String {
     for (unit, name) in [
         (1 << 40, "TiB"),
         (1 << 30, "GiB"),

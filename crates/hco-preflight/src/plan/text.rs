@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use cluster::foreign::{Foreign, lines};
+use cluster::foreign::lines;
 
 use super::Plan;
-use super::storage::{self, Disks, readable};
+use super::storage::{Storage, readable};
 use crate::prose::{count, folded, line};
 use crate::report::NAMED;
 use crate::rows::facts::Fact;
@@ -154,30 +154,14 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
 }
 
 fn storage(text: &mut String, plan: &Plan<'_>) {
-    let disks = storage::requested(&plan.sources);
-    if disks.is_empty() {
-        return;
-    }
-    let number = disks.iter().map(|disks| disks.number).sum();
-    let known = disks.iter().filter_map(Disks::total).sum();
-    let least = if disks.iter().all(|disks| disks.bytes.is_some()) {
-        ""
-    } else {
-        "at least "
-    };
-    let all = format!("{}, {least}{}", count(number, "disk"), readable(known));
-    line!(text, "\n{BOLD}storage of new disks{BOLD:#}: {all}");
-    for of_one in disks.chunk_by(|one, next| one.architecture == next.architecture) {
-        let architecture = of_one.first().and_then(|disks| disks.architecture.as_ref());
-        let architecture =
-            architecture.map_or("unknown architecture".to_owned(), Foreign::to_string);
-        let sizes: Vec<String> = of_one
-            .iter()
-            .map(|disks| {
-                let size = disks.bytes.map_or("unknown size".to_owned(), readable);
-                format!("{} × {size}", count(disks.number, "disk"))
-            })
-            .collect();
-        line!(text, "  {architecture}: {}", sizes.join(", "));
+    let Storage {
+        disks,
+        bytes,
+        unknown,
+    } = Storage::new(&plan.sources);
+    if disks > 0 {
+        let least = if unknown == 0 { "" } else { "at least " };
+        let all = format!("{}, {least}{}", count(disks, "disk"), readable(bytes));
+        line!(text, "\n{BOLD}storage of new disks{BOLD:#}: {all}");
     }
 }

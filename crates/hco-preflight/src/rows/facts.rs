@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use cluster::foreign::{Foreign, one_line};
 use engine::Import;
 use operator_models::hco::version::HcoVersion;
+use serde_json::{Value, json};
 
 use crate::input::Situation;
 use crate::prose::folded;
@@ -122,6 +123,19 @@ impl Fact {
         let line = format!("{:<36}{}", self.label, self.value);
         folded(&line, 36) + "\n"
     }
+}
+
+/// The same values for programs, with KubeVirt's default architecture, if it is known.
+pub(crate) fn json(situation: &Situation, report: &Report, default: Option<&Foreign>) -> Value {
+    let version = situation.version(report);
+    json!({
+        "multiArchImport": report.multi_arch_import,
+        "defaultArchitecture": default,
+        "hcoVersion": version.as_ref().map(|version| &version.number),
+        "hcoVersionOrigin": version.as_ref().map(|version| &version.origin),
+        "controlPlane": report.control_plane_architectures.as_deref().unwrap_or_default(),
+        "nodes": report.nodes.clone().unwrap_or_default(),
+    })
 }
 
 fn some(names: Option<&[Foreign]>) -> Option<String> {

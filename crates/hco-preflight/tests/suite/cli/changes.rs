@@ -61,7 +61,7 @@ fn an_object_that_hco_denies_changes_nothing(#[case] from: &str, #[case] to: &st
     let plan = json_of(&words);
     assert_eq!(plan["deniedByHco"], true, "{plan:#}");
     assert_eq!(effects(&plan, "DataSource"), [""; 0], "{plan:#}");
-    assert_eq!(plan["storage"], json!([]));
+    assert_eq!(plan["storage"]["disks"], 0);
     assert_eq!(plan["before"]["nodes"], plan["after"]["nodes"]);
     let text = run(&words)
         .exits(1)
@@ -187,10 +187,7 @@ fn what_is_imported_again_requests_storage() {
     let from = beside(&[disk("VolumeSnapshot", "snapshot", "my-image-cron-arm64")]);
     let file = changed(&[SAME_IMAGE, ("storage: 30Gi", "storage: 60Gi"), NO_PLACEMENT]);
     let plan = json_of(&format!("plan -f {file} --from {from}"));
-    let requested = json!([
-        {"architecture": "amd64", "disks": 1, "bytes": 60_u64 << 30},
-        {"architecture": "arm64", "disks": 1, "bytes": 60_u64 << 30},
-    ]);
+    let requested = json!({"disks": 2, "bytes": 120_u64 << 30, "unknown": 0});
     assert_eq!(plan["storage"], requested, "{plan:#}");
     // With the retention policy All, CDI finds the disk of the same image.
     let text = run(&format!("plan -q --from {from}"));
@@ -638,5 +635,4 @@ fn the_schema_describes_every_field_of_a_plan() {
             "{field}: {plan:#}"
         );
     }
-    assert!(plan["storage"][0].is_object() || other["storage"][0].is_object());
 }

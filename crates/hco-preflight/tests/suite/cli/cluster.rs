@@ -42,9 +42,9 @@ fn with_login(server: &ApiServer, script: &str) -> String {
 /// Credentials from a command, as clusters of cloud providers use them. It may ask for a one-time password, so each poll of a
 /// wait uses its credentials until they expire. The wait ends when the DataImportCrons exist.
 #[rstest]
-#[case("2999-01-01T00:00:00Z", 1)]
-#[case("2000-01-01T00:00:00Z", 2)]
-fn a_command_logs_in_again_when_its_credentials_expire(#[case] end: &str, #[case] logins: usize) {
+#[case("2999-01-01T00:00:00Z", false)]
+#[case("2000-01-01T00:00:00Z", true)]
+fn a_command_logs_in_again_when_its_credentials_expire(#[case] end: &str, #[case] again: bool) {
     let none = answer(CRONS, 200, list([Value::Null; 0]));
     let once = vec![edited(&none, &json!({"/times": 1}))];
     let server = [once, with_objects(&objects("status-ready.yaml"))].concat();
@@ -58,7 +58,7 @@ fn a_command_logs_in_again_when_its_credentials_expire(#[case] end: &str, #[case
     let kubeconfig = with_login(&server, &script);
     let words = format!("check --cluster --wait 10m --kubeconfig {kubeconfig}");
     run(&words).exits(0);
-    assert_eq!(std::fs::read(&log).unwrap().len(), logins);
+    assert_eq!(std::fs::read(&log).unwrap().len() > 1, again);
     let asked = server.asked();
     let number = |path: &str| asked.iter().filter(|asked| asked.contains(path)).count();
     assert_eq!(
@@ -68,7 +68,7 @@ fn a_command_logs_in_again_when_its_credentials_expire(#[case] end: &str, #[case
 }
 
 #[test]
-fn a_command_that_fails_is_named() {
+fn a_command_that_fails_is_reported() {
     let server = ApiServer::start(recorded());
     for (script, how) in [
         ("echo secret; exit 3", "ended with exit status: 3"),
@@ -76,7 +76,7 @@ fn a_command_that_fails_is_named() {
     ] {
         let run = check_with(&with_login(&server, script)).exits(2);
         let error = format!(
-            "error: logging in with the kubeconfig failed: its command `sh` {how}; log in again, and check with `kubectl get nodes`\n"
+            "error: logging in with the kubeconfig failed: its command {how}; log in again, and check with `kubectl get nodes`\n"
         );
         assert_eq!(run.stderr, error);
     }

@@ -319,11 +319,9 @@ fn no_page_loses_a_word() {
     }
 }
 
-/// A terminal cannot follow a link to another page.
 #[test]
 fn an_alert_is_explained() {
     let shown = run("explain HCOMultiArchGoldenImagesDisabled").exits(0);
     let end = "/docs/alerts.md#hcomultiarchgoldenimagesdisabled\n";
-    let shown = shown.prints(&["[Runbook](https://kubevirt.io/", end]);
-    assert!(!shown.stdout.contains(".md)"), "{shown:?}");
+    shown.prints(&["[Runbook](https://kubevirt.io/", end]);
 }

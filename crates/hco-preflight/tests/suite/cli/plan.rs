@@ -253,8 +253,8 @@ fn a_pinned_virtual_machine_can_run_nowhere_else(#[case] objects: &[Value], #[ca
 }
 
 #[rstest]
-#[case("storage", "1500M", json!(1_500_000_000), "amd64: 1 disk × 1.3 GiB")]
-#[case("pvc", "2Ti", json!(2_u64 << 40), "amd64: 1 disk × 2 TiB")]
+#[case("storage", "1500M", json!(1_500_000_000), "storage of new disks: 1 disk, 1.3 GiB")]
+#[case("pvc", "2Ti", json!(2_u64 << 40), "storage of new disks: 1 disk, 2 TiB")]
 fn sizes_are_written_in_units(
     #[case] volume: &str,
     #[case] written: &str,
@@ -268,7 +268,7 @@ fn sizes_are_written_in_units(
     let file = copy("plan.yaml", &[(before, &size)], &[]);
     let words = format!("plan -f {file} --from plan-objects.yaml");
     let plan = json_of(&words);
-    assert_eq!(plan["storage"][0]["bytes"], bytes, "{plan:#}");
+    assert_eq!(plan["storage"]["bytes"], bytes, "{plan:#}");
     run(&format!("{words} -q")).shows(&[shown]);
 }
 
