@@ -30,12 +30,16 @@ pub enum Labels {
 
 /// The labels that are always read. They determine a node's role, and the nodes on which workloads can be
 /// placed.
-const ALWAYS: [&str; 4] = [
+const ALWAYS: [&str; 5] = [
     "kubernetes.io/arch",
+    HOSTNAME,
     "node-role.kubernetes.io/control-plane",
     "node-role.kubernetes.io/master",
     "node-role.kubernetes.io/worker",
 ];
+
+/// The label by which a VM is pinned to a node.
+pub(crate) const HOSTNAME: &str = "kubernetes.io/hostname";
 
 impl Labels {
     /// The labels that can affect these objects. A placement contains the full key of a label, so a key that is not a

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kube_objects::path::FieldPath;
+use operator_models::forecast::Changes;
 use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::architectures::Architectures;
 use operator_models::hco::golden_image::{
@@ -186,11 +187,18 @@ impl<'a> Configuration<'a> {
             .keys(&["spec", "template", "spec", "source"])
     }
 
-    /// The path of a change to golden images. It is the most general changed field, because the others depend on it.
-    pub(crate) fn changed_path(&self, before: Option<&Configuration<'_>>) -> FieldPath {
+    /// The path of a change to golden images. It is the most general changed field, because the others depend on it. Only
+    /// a change of a template makes SSP create a DataImportCron again.
+    pub(crate) fn changed_path(
+        &self,
+        before: Option<&Configuration<'_>>,
+        changes: &Changes,
+    ) -> FieldPath {
         let (fields, new) = (&self.hco.fields, self.hco);
+        let mut crons = changes.crons.iter();
         match before {
             Some(old) if old.import != self.import => fields.import.path(),
+            _ if crons.any(|crons| !crons.recreated.is_empty()) => fields.templates.path(),
             Some(old) if old.hco.placement != new.placement => self.placement_path(),
             Some(old) if old.hco.imports_common != new.imports_common => {
                 fields.common_import.path()

@@ -60,6 +60,9 @@ pub(crate) fn report(change: &Change<'_>, inputs: &Inputs<'_>, detail: Detail) -
         return report;
     }
     Report {
+        accepted_architectures: census
+            .and_then(|census| configuration.accepted_by_kubevirt(census))
+            .map(names),
         templates: census
             .filter(|_| configuration.installation.deploys_golden_images)
             .map(|census| templates(change, census)),

@@ -37,6 +37,9 @@ pub struct Report {
     /// The architecture that KubeVirt gives to VMs that do not request one; `None` if no nodes were read, if there is
     /// none, or if this version of HCO does not set it.
     pub default_architecture: Option<Foreign>,
+    /// The only architectures whose VMs KubeVirt accepts; `None` if it accepts all, or if that is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted_architectures: Option<Vec<Foreign>>,
     /// The import, as HCO resolves it; `None` if nothing was evaluated.
     pub multi_arch_import: Option<Import>,
     /// Whether each golden image is imported for each workload architecture. Images of the spec come first. `None` if

@@ -63,9 +63,10 @@ struct Plan<'c> {
     situation: &'c Situation,
     /// The reports before and after the change. If HCO denies the object, nothing changes, and both are the same.
     reports: [&'c Report; 2],
-    /// Why the policy or HCO would deny the changed object. If no file changes the object, why the policy would deny it
-    /// as a new object.
+    /// Why the policy or HCO denies the object that a file changes.
     denied: Option<String>,
+    /// The problems that a check of the cluster shows only after the change.
+    new_problems: Vec<&'c Finding>,
     is_denied_by_hco: bool,
     /// Why the operators do not create boot sources from the object.
     no_forecast: Option<&'c NoForecast>,
@@ -91,14 +92,19 @@ impl<'c> Plan<'c> {
             situation,
             reports,
             denied: denied(situation, &by_hco),
+            new_problems: Vec::new(),
             is_denied_by_hco: !is_stored,
             no_forecast: situation.outlook.as_ref().err().filter(|_| is_stored),
             sources: BootSources::after(situation, is_stored),
             pending: (is_stored && situation.pending.is_some())
                 .then(|| BootSources::pending(situation)),
-            facts: Fact::all(situation, reports),
+            // The nodes do not change because the object is new.
+            facts: Fact::all(situation, before.map_or([report; 2], |_| reports)),
             rows: Vec::new(),
         };
+        if plan.denied.is_none() {
+            plan.new_problems = plan.new_findings(Level::Deny).collect();
+        }
         let gaps = situation.world.gaps();
         plan.rows = gaps
             .iter()
@@ -121,28 +127,43 @@ impl<'c> Plan<'c> {
             severity: Severity::Unknown,
             ..self.row(Effect::Caution, &doubt)
         });
-        let denied = if self.situation.is_sent {
-            Effect::Denied
-        } else {
-            Effect::Problem
+        let denied = self.denied.as_ref();
+        let row = |effect, finding: &Finding| {
+            self.row(effect, &words::finding(finding))
+                .about("rule", Some(&*finding.rule))
+                .about("template", finding.template.as_deref())
         };
-        let denied = self.denied.iter().map(|what| self.row(denied, what));
+        let problems = self.new_problems.iter();
+        let problems = problems.map(|finding| row(Effect::Problem, finding));
         let warnings = self
-            .new_warnings()
-            .map(|finding| self.row(Effect::MinorProblem, &words::finding(finding)));
-        doubt.into_iter().chain(denied).chain(warnings).collect()
+            .new_findings(Level::Warn)
+            .filter(|finding| !IN_OTHER_ROWS.contains(&&*finding.rule))
+            .map(|finding| row(Effect::MinorProblem, finding));
+        doubt
+            .into_iter()
+            .chain(denied.map(|what| self.row(Effect::Denied, what)))
+            .chain(problems)
+            .chain(warnings)
+            .collect()
     }
 
-    /// The warnings about the object that the change causes.
-    fn new_warnings(&self) -> impl Iterator<Item = &'c Finding> {
-        let situation = self.situation;
-        situation.before.iter().flat_map(|before| {
-            let findings = situation.after.report.findings.iter();
-            findings
-                .filter(|finding| finding.level == Level::Warn)
-                .filter(|finding| !IN_OTHER_ROWS.contains(&&*finding.rule))
-                .filter(|new| !before.report.findings.iter().any(|old| is_same(old, new)))
-        })
+    /// The denials of a check of the cluster after the change, or the warnings of the change, without the findings of a
+    /// check before it. Without a file, the engine has compared the denials, because a problem can become larger.
+    fn new_findings(&self, level: Level) -> impl Iterator<Item = &'c Finding> {
+        let is_compared = level == Level::Deny && !self.situation.is_sent;
+        let before = self.situation.before.iter().filter(|_| !is_compared);
+        let known: Vec<&Finding> = before
+            .flat_map(|before| &before.report.findings)
+            .filter(|finding| finding.level <= level)
+            .collect();
+        let after = match level {
+            Level::Deny => self.situation.checked_after(),
+            _ => &self.situation.after.report,
+        };
+        let after = after.findings.iter();
+        after
+            .filter(move |finding| finding.level == level)
+            .filter(move |new| !known.iter().any(|old| is_same(old, new)))
     }
 
     /// The effects of an object that HCO accepts.
@@ -152,8 +173,7 @@ impl<'c> Plan<'c> {
             .map(|finding| self.row(Effect::ProblemEnds, &words::finding(finding)))
             .collect();
         // A denied object is not stored, so its forecast does not matter.
-        let is_denied = self.denied.is_some() && self.situation.is_sent;
-        if let Some(unknown) = self.unknown().filter(|_| !is_denied) {
+        if let Some(unknown) = self.unknown().filter(|_| self.denied.is_none()) {
             rows.push(self.row(Effect::NoForecast, unknown));
         }
         let changed = self.facts.iter().filter(|fact| fact.changes);
@@ -204,7 +224,7 @@ impl<'c> Plan<'c> {
 
     /// The problems of the current object that the change ends.
     fn ended(&self) -> impl Iterator<Item = &'c Finding> {
-        let after = &self.situation.after.report;
+        let after = self.situation.checked_after();
         let before = self.situation.before.iter();
         before
             .flat_map(|before| &before.report.findings)
@@ -243,7 +263,7 @@ impl<'c> Plan<'c> {
 /// Why the policy or HCO denies the object. It does not include fixes, because their commands change the live object.
 fn denied(situation: &Situation, by_hco: &[String]) -> Option<String> {
     let report = &situation.after.report;
-    if report.allowed && by_hco.is_empty() {
+    if !situation.is_sent || report.allowed && by_hco.is_empty() {
         return None;
     }
     let mut facts: Vec<String> = report

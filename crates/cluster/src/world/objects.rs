@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::field::text;
 use crate::foreign::masked;
-use crate::nodes::Labels;
+use crate::nodes::{HOSTNAME, Labels};
 
 /// Defines types by the places of their fields. A missing field gets its default, which is not written. The error for a
 /// field of the wrong type names its place. The API server does not accept such an object.
@@ -354,6 +354,13 @@ impl Node {
             .ok()
             .filter(|_| !all.is_empty())
             .unwrap_or_default();
+    }
+
+    /// Whether a nodeSelector with this hostname selects it. The label equals the name on most platforms.
+    pub fn has_hostname(&self, hostname: &str) -> bool {
+        let labels = self.labels.read();
+        let label = labels.get(HOSTNAME).and_then(Option::as_ref);
+        *label.unwrap_or(&self.name) == hostname
     }
 
     /// Whether the fields that placements read meet a condition.

@@ -15,7 +15,7 @@ pub(crate) fn check<'f>(
 ) -> Option<Violation<'f>> {
     let removed = changes.lost_image.as_slice();
     let describe = move || Description {
-        path: after.changed_path(before),
+        path: after.changed_path(before, changes),
         fact: format!(
             "After the update, new VMs cannot use {}{}: no disk is left.",
             boot_sources(removed),

@@ -28,7 +28,7 @@ pub(crate) fn check<'f>(
                 "needs a new"
             };
             Description {
-                path: after.changed_path(before),
+                path: after.changed_path(before, changes),
                 fact: format!(
                     "New VMs cannot use {} until an import is done: the update {does} disk.",
                     boot_sources(replaced.iter().copied())

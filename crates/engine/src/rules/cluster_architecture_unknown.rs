@@ -71,10 +71,14 @@ fn fixes<'f>(
     };
     let stored = configuration.installation.stored;
     let is_update = stored.is_some() && configuration.origin == Origin::Sent;
+    let known = census.workload.keys().filter(|name| is_known(name));
+    let has_several = known.count() > 1;
     if !is_update && !is_listed {
-        return vec![place(
-            "keep the workloads off these nodes, if no VM runs there",
-        )];
+        return vec![place(if has_several {
+            "keep the workloads on one architecture, if no VM runs on the other nodes"
+        } else {
+            "keep the workloads off these nodes, if no VM runs there"
+        })];
     }
     let stored = stored.unwrap_or(configuration.hco);
     let first = if stored.placement.has_requirements() {
@@ -90,9 +94,11 @@ fn fixes<'f>(
     let mut fixes = vec![first];
     // The update can already exclude these nodes.
     if !census.workload.keys().all(|name| is_known(name)) {
-        fixes.push(place(
-            "then keep the workloads off these nodes, if no VM runs there",
-        ));
+        fixes.push(place(if has_several {
+            "then keep the workloads on one architecture, if no VM runs on the other nodes"
+        } else {
+            "then keep the workloads off these nodes, if no VM runs there"
+        }));
     }
     fixes
 }

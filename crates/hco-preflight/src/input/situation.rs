@@ -37,6 +37,8 @@ pub(crate) struct Situation {
     /// The current object; `None` if it does not exist yet.
     pub(crate) before: Option<Hco>,
     pub(crate) after: Hco,
+    /// The report of a check of the cluster after the change, if a file changes the object.
+    checked: Option<Report>,
     pub(crate) nodes_after: Vec<Node>,
     /// The forecast for the current object and nodes.
     pub(crate) forecast_before: Option<Forecast>,
@@ -195,10 +197,6 @@ impl Situation {
         let questions = std::slice::from_ref(question);
         let mut policies = Policies::read(settings, None, Some(&world), questions, notes)?;
         let given: Vec<&Value> = question.old().into_iter().chain([&question.sent]).collect();
-        if question.found.is_none() {
-            // No VM starts, whatever the policy does with a new object.
-            policies.set_default_level("no-workload-nodes", Level::Deny);
-        }
         // Another version can ship other templates.
         if version.is_none()
             && let Some(common) = common_templates(&given)
@@ -206,8 +204,13 @@ impl Situation {
             policies.set_default("commonTemplates", &common);
         }
         let kubectl = Kubectl::new(&source.connection, source.connection.context.as_deref());
+        let of_policy = policies.of(question).value.clone();
+        // No VM starts, whatever the policy does with a new object.
+        policies.set_default_level("no-workload-nodes", Level::Deny);
+        let of_check = policies.of(question).value.clone();
         let report = |question: &Question, nodes: &str, comparison: Option<&Comparison<'_>>| {
-            let settings = &policies.of(question).value;
+            let is_sent = question.found.is_some();
+            let settings = if is_sent { &of_policy } else { &of_check };
             let payload = question.payload(&question.sent, question.old(), settings);
             kubectl.complete(engine::report_change(&payload, nodes, comparison))
         };
@@ -235,6 +238,10 @@ impl Situation {
         comparison.nodes_before = has_other_nodes.then_some(&*list_before);
         let list_after = list(nodes_after.iter())?;
         let mut report_after = report(question, &list_after, Some(&comparison));
+        let checked = question.found.as_ref().map(|_| {
+            let question = Question::live(question.sent.clone());
+            report(&question, &list_after, Some(&comparison))
+        });
         let (forecast, changes) = (report_after.forecast.take(), report_after.changes.take());
         let forecast_before = report_after.forecast_before.take();
         let outlook = match forecast.zip(changes) {
@@ -246,6 +253,7 @@ impl Situation {
             nodes_after,
             before,
             after: Hco::new(&question.sent, report_after),
+            checked,
             forecast_before,
             outlook,
             pending,
@@ -344,6 +352,11 @@ impl Situation {
     /// The current object, or the new one if it does not exist yet.
     pub(crate) fn current(&self) -> &Hco {
         self.before.as_ref().unwrap_or(&self.after)
+    }
+
+    /// The report of a check of the cluster after the change.
+    pub(crate) fn checked_after(&self) -> &Report {
+        self.checked.as_ref().unwrap_or(&self.after.report)
     }
 
     /// The names of the nodes that leave, sorted.

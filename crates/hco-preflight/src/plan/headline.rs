@@ -8,7 +8,7 @@ use operator_models::ssp::data_sources::Key;
 
 use super::Plan;
 use crate::prose::count;
-use crate::report::{Level, some};
+use crate::report::some;
 use crate::rows::{Effect, Row, Severity};
 use crate::terminal::{BOLD, GREEN, RED, YELLOW};
 
@@ -16,7 +16,7 @@ impl Plan<'_> {
     /// The headline, with the style of its first part.
     pub(super) fn headline(&self) -> (Style, String) {
         let (style, what) = self.consequences();
-        if self.denied.is_none() || !self.situation.is_sent {
+        if self.denied.is_none() {
             return (style, what);
         }
         if self.is_denied_by_hco {
@@ -72,17 +72,14 @@ impl Plan<'_> {
             style = YELLOW;
             what = format!("{what}; {doubt}");
         }
-        // The problems that other nodes or another version of HCO cause.
-        let findings = self.situation.after.report.findings.iter();
-        let problems: Vec<&str> = findings
-            .filter(|finding| !self.situation.is_sent && finding.level == Level::Deny)
-            .map(|finding| &*finding.rule)
-            .collect();
-        if problems.is_empty() {
+        if self.new_problems.is_empty() {
             return (style, what);
         }
-        let new = count(problems.len(), "new problem");
-        let rules = Vec::from_iter(BTreeSet::from_iter(problems)).join(", ");
+        let new = count(self.new_problems.len(), "new problem");
+        let rules: BTreeSet<&str> = (self.new_problems.iter())
+            .map(|finding| &*finding.rule)
+            .collect();
+        let rules = Vec::from_iter(rules).join(", ");
         (RED, format!("{new}: {rules}; {what}"))
     }
 

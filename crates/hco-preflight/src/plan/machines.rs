@@ -4,13 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cluster::foreign::Foreign;
 use cluster::{Machine, Node, World};
-use engine::Import;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{BootSource, Lookup, Reason, VirtualMachine};
 use operator_models::ssp::bundle;
 use operator_models::ssp::data_sources::Key;
-use serde_json::Value;
 
 use crate::input::{Hco, Situation, has_virt_handler};
 use crate::report::{self, Changes, Forecast, is_in};
@@ -68,18 +66,31 @@ pub(crate) fn without_node(situation: &Situation) -> BTreeSet<Row> {
     let machines = situation.world.machines.iter();
     let runs = ["Running", "Migrating", "Paused", "Terminating"];
     let stopped = machines.filter(|machine| !runs.contains(&&*machine.status));
+    let is_missing = |node: &str| {
+        let mut nodes = situation.nodes_after.iter();
+        !nodes.any(|other| other.has_hostname(node) && has_virt_handler(before, other))
+    };
     let without_node = |machine: &Machine| {
+        let key = machine.metadata.key();
+        let no_node = |what: &str| Some(row(&key, Effect::NoNode, what));
         let read = machine.read()?;
         let own = read.resolve(&admission.kubevirt, &mut { &admission }).0;
+        if admission.rejects(&own) {
+            let accepted = admission.accepted.unwrap_or_default();
+            let what = words::rejected_by_kubevirt(&own, accepted, false);
+            return Some(row(&key, Effect::RejectedByKubeVirt, &what));
+        }
+        if let Some(node) = machine.hostname.as_deref().filter(|node| is_missing(node)) {
+            return no_node(&words::pinned_to_missing(node));
+        }
         let needed = read.launcher_architecture(&own, false)?;
-        let what = if !needed.eq_ignore_ascii_case(&own) && !own.is_empty() {
-            words::selector_contradicts(&needed, &own)
+        if !needed.eq_ignore_ascii_case(&own) && !own.is_empty() {
+            no_node(&words::selector_contradicts(&needed, &own))
         } else if !is_in(workload, &needed) {
-            words::no_node(&needed)
+            no_node(&words::no_node(&needed))
         } else {
-            return None;
-        };
-        Some(row(&machine.metadata.key(), Effect::NoNode, &what))
+            None
+        }
     };
     stopped.filter_map(without_node).collect()
 }
@@ -270,8 +281,8 @@ impl<'w> Sides<'w> {
             effects.push(row(&key, Effect::NoNode, &detail));
         }
         if new.rejects(after) && !old.rejects(before) {
-            let accepted: Vec<&str> = new.accepted.iter().flatten().copied().collect();
-            let detail = words::rejected_by_kubevirt(after, &accepted);
+            let accepted = new.accepted.unwrap_or_default();
+            let detail = words::rejected_by_kubevirt(after, accepted, is_started(machine));
             effects.push(row(&key, Effect::RejectedByKubeVirt, &detail));
         }
         if before != after && !before.is_empty() && !after.is_empty() {
@@ -366,7 +377,7 @@ struct Admission<'w> {
     kubevirt: KubeVirt,
     sources: BTreeMap<Key, BootSource>,
     /// The only architectures whose VMs KubeVirt accepts; `None` if it accepts all.
-    accepted: Option<Vec<&'w str>>,
+    accepted: Option<&'w [Foreign]>,
 }
 
 impl<'w> Admission<'w> {
@@ -404,14 +415,14 @@ impl<'w> Admission<'w> {
                 world,
                 kubevirt: report::kubevirt(&hco.report, default.to_owned()),
                 sources,
-                accepted: accepted(hco),
+                accepted: hco.report.accepted_architectures.as_deref(),
             }
         })
     }
 
     fn rejects(&self, architecture: &str) -> bool {
-        let accepted = self.accepted.as_ref();
-        !architecture.is_empty() && accepted.is_some_and(|names| !names.contains(&architecture))
+        let is_refused = |names| !is_in(names, architecture);
+        !architecture.is_empty() && self.accepted.is_some_and(is_refused)
     }
 
     /// The object or the default that decides the architecture of a VM.
@@ -452,26 +463,6 @@ impl Lookup for &Admission<'_> {
             })
             .or_else(|| self.kubevirt.shipped_preference(name))
     }
-}
-
-/// The only architectures whose VMs KubeVirt accepts. Up to HCO 1.17, with the import off, these are the architectures
-/// of the nodes on which virt-api can run.
-fn accepted(Hco { report, object, .. }: &Hco) -> Option<Vec<&str>> {
-    let is_on = report.multi_arch_import == Some(Import::Enabled);
-    let rejects = report::version(report)?.rejects_vms_without_import() && !is_on;
-    let infra = [
-        "/spec/infra/nodePlacement",
-        "/spec/deployment/nodePlacements/infra",
-    ];
-    let is_placed = infra.iter().any(|path| {
-        let placement = object.pointer(path).and_then(Value::as_object);
-        placement.is_some_and(|placement| !placement.is_empty())
-    });
-    let names = report
-        .control_plane_architectures
-        .as_ref()
-        .filter(|names| rejects && !is_placed && !names.is_empty())?;
-    Some(names.iter().map(Foreign::raw).collect())
 }
 
 /// The label that a DataSource of SSP's VM templates keeps when it no longer points to a labelled DataSource: its own, or

@@ -10,15 +10,14 @@ use crate::prose::{count, folded, line};
 use crate::report::NAMED;
 use crate::rows::facts::Fact;
 use crate::rows::no_forecast::NoForecast;
-use crate::rows::text::{self, by_effect, by_namespace, of_effect, of_kind};
-use crate::rows::{Effect, Row};
+use crate::rows::text::{self, by_effect, by_namespace, of_effects, of_kind};
+use crate::rows::{Effect, Row, words};
 use crate::terminal::{BOLD, DIM, RED, YELLOW};
 
 /// Renders the plan. With `all`, it names all VMs.
 pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     let mut text = String::new();
-    let is_sent = plan.situation.is_sent;
-    if let Some(denied) = plan.denied.as_ref().filter(|_| is_sent) {
+    if let Some(denied) = &plan.denied {
         denial(&mut text, plan, denied);
         if plan.is_denied_by_hco {
             return text;
@@ -30,24 +29,29 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     let headline = format!("{style}{first}{style:#}{between}{rest}");
     line!(text, "{}\n", folded(&headline, 2));
     text.extend(plan.facts.iter().map(Fact::render));
-    if let Some(problems) = plan.denied.as_ref().filter(|_| !is_sent) {
+    if !plan.new_problems.is_empty() {
         line!(text, "\n{BOLD}new problems{BOLD:#}");
-        reasons(&mut text, problems);
+        let problems: Vec<String> = plan
+            .new_problems
+            .iter()
+            .copied()
+            .map(words::finding)
+            .collect();
+        reasons(&mut text, &problems.join("\n"));
         let line =
             "  The policy does not deny later updates of this object because of these problems.";
         line!(text, "{}", folded(line, 2));
     }
-    of_effect(&mut text, "new warnings", &plan.rows, Effect::MinorProblem);
-    of_effect(
-        &mut text,
-        "problems that end",
-        &plan.rows,
-        Effect::ProblemEnds,
-    );
+    for (title, effect) in [
+        ("new warnings", Effect::MinorProblem),
+        ("problems that end", Effect::ProblemEnds),
+    ] {
+        of_effects(&mut text, title, &plan.rows, &[effect]);
+    }
     machines(&mut text, &plan.rows, all);
     boot_sources(&mut text, plan);
     storage(&mut text, plan);
-    of_effect(&mut text, "not read", &plan.rows, Effect::NotRead);
+    of_effects(&mut text, "not read", &plan.rows, &[Effect::NotRead]);
     let world = &plan.situation.world;
     if !world.crons.is_read() || !world.sources.is_read() {
         let line = "  For boot sources that were not read, the plan assumes that they match the current object.";
@@ -160,8 +164,15 @@ fn storage(text: &mut String, plan: &Plan<'_>) {
         unknown,
     } = Storage::new(&plan.sources);
     if disks > 0 {
-        let least = if unknown == 0 { "" } else { "at least " };
-        let all = format!("{}, {least}{}", count(disks, "disk"), readable(bytes));
-        line!(text, "\n{BOLD}storage of new disks{BOLD:#}: {all}");
+        let size = match (unknown, bytes) {
+            (0, _) => readable(bytes),
+            (_, 0) => "unknown size".to_owned(),
+            _ => format!("at least {}", readable(bytes)),
+        };
+        let number = count(disks, "disk");
+        line!(
+            text,
+            "\n{BOLD}storage of new disks{BOLD:#}: {number}, {size}"
+        );
     }
 }

@@ -97,12 +97,14 @@ pub(crate) fn by_effect(text: &mut String, title: &str, rows: &[&Row], limit: us
         return;
     }
     line!(text, "\n{BOLD}{title}{BOLD:#}");
-    let mut alike: BTreeMap<(Effect, &Foreign, Option<&Foreign>), Vec<String>> = BTreeMap::new();
+    let mut alike: BTreeMap<_, Vec<String>> = BTreeMap::new();
     for row in rows {
         let names = alike.entry((row.effect, &row.detail, row.about.get("decides")));
         names.or_default().push(row.subject());
     }
-    for ((effect, detail, decides), names) in alike {
+    for ((effect, detail, decides), mut names) in alike {
+        // Two templates can have the same problem.
+        names.dedup();
         let (style, sign) = effect.sign();
         let hint = if names.len() > limit { hint } else { "" };
         let reason = decides.map_or_else(String::new, |field| format!(" ({field} decides)"));
@@ -112,10 +114,13 @@ pub(crate) fn by_effect(text: &mut String, title: &str, rows: &[&Row], limit: us
     }
 }
 
-/// A section with the rows of one effect.
-pub(crate) fn of_effect(text: &mut String, title: &str, rows: &[Row], effect: Effect) {
-    let of_effect: Vec<&Row> = rows.iter().filter(|row| row.effect == effect).collect();
-    by_effect(text, title, &of_effect, usize::MAX, "");
+/// A section with the rows of these effects.
+pub(crate) fn of_effects(text: &mut String, title: &str, rows: &[Row], effects: &[Effect]) {
+    let of_effects: Vec<&Row> = rows
+        .iter()
+        .filter(|row| effects.contains(&row.effect))
+        .collect();
+    by_effect(text, title, &of_effects, usize::MAX, "");
 }
 
 /// Writes the objects that stop SSP.

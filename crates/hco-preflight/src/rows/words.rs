@@ -73,6 +73,9 @@ pub(crate) fn conditions(kind: &str, types: &[&str], since: Option<&str>, messag
             _ => "does not finish reconciling",
         })
         .collect();
+    // The annotation can be older than the condition.
+    let is_tainted = types.contains(&"TaintedConfiguration");
+    let since = since.filter(|_| !is_tainted);
     let time = since.map_or_else(String::new, |time| format!(" since {}", one_line(time)));
     format!(
         "{kind} {}{time}{}",
@@ -165,6 +168,7 @@ pub(crate) fn image(
         ),
         Effect::Rejected => format!("no disk: its DataImportCron {cron} is rejected{message}"),
         Effect::NeverImported => format!("no disk: never imported{message}"),
+        Effect::NotUpdated => format!("its disk stays, and is not updated{message}"),
         Effect::Unwanted if is_stopped => {
             format!("no longer wanted: SSP deletes the DataImportCron {cron} when nothing stops SSP")
         }
@@ -255,10 +259,15 @@ pub(crate) fn imported(
     let from = url.map_or_else(String::new, |url| format!(" from {url}"));
     let of = match (architecture, url) {
         (Some(architecture), _) => format!(" for {architecture}"),
-        (None, Some(_)) => format!(
-            " for one architecture: the image's, or for a multi-architecture image, the architecture of the importer's node ({})",
-            listed(importers)
-        ),
+        (None, Some(_)) => {
+            let nodes = match importers {
+                [] => String::new(),
+                importers => format!(" ({})", listed(importers)),
+            };
+            format!(
+                " for one architecture: the image's, or for a multi-architecture image, the architecture of the importer's node{nodes}"
+            )
+        }
         (None, None) => String::new(),
     };
     let labelled = label.map_or_else(String::new, |label| {
@@ -427,6 +436,12 @@ pub(crate) fn pinned(node: &str, node_leaves: bool, is_started: bool) -> String 
     )
 }
 
+pub(crate) fn pinned_to_missing(node: &str) -> String {
+    format!(
+        "its nodeSelector requires the node {node}, which is missing or excluded: it cannot start"
+    )
+}
+
 pub(crate) fn no_node(architecture: &str) -> String {
     format!("no workload node has its architecture {architecture}: it cannot start")
 }
@@ -457,10 +472,15 @@ fn cannot_start(is_started: bool) -> &'static str {
     }
 }
 
-pub(crate) fn rejected_by_kubevirt(architecture: &str, accepted: &[&str]) -> String {
+pub(crate) fn rejected_by_kubevirt(
+    architecture: &str,
+    accepted: &[Foreign],
+    is_started: bool,
+) -> String {
     format!(
-        "KubeVirt rejects its architecture {architecture} while the import is off, because virt-api runs on {}: from then on, it cannot be changed, and once stopped, it cannot start",
-        accepted.join(", ")
+        "KubeVirt rejects its architecture {architecture} while the import is off, because virt-api runs on {}: it cannot be changed, and {}",
+        listed(accepted),
+        cannot_start(is_started)
     )
 }
 

@@ -85,7 +85,7 @@ pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
     let crons = world.crons.by(|cron| cron.metadata.key());
     let volumes = world.volumes.by(|volume| volume.metadata.key());
     let sources = world.sources.by(|source| source.metadata.key());
-    let empty = &changes.empty_meanwhile;
+    let (empty, lost) = (&changes.empty_meanwhile, &changes.lost_image);
     let changes = changes.crons.as_ref();
     // SSP creates the DataSources first: if one is rejected, it creates no DataImportCron.
     let reaches_crons = forecast.stopped != Some(Stopped::DataSource);
@@ -97,22 +97,16 @@ pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
             _ if cron.rejected.is_some() => {
                 ImageState::new(Effect::Rejected, cron.rejected.as_deref())
             }
+            (Some(_), _) if cron.never_runs.is_some() => {
+                ImageState::new(Effect::NeverImported, cron.never_runs.as_deref())
+            }
             (Some(_), Some(changes)) if changes.recreated.contains_key(&key) => {
                 let fields = changes.changed_fields(&key);
                 let shown = words::changed_fields(fields, empty.contains(&source));
                 let shown = Some(&*shown).filter(|_| !fields.is_empty());
                 ImageState::new(Effect::Outdated, shown)
             }
-            (Some(_), _) if cron.never_runs.is_some() => {
-                ImageState::new(Effect::NeverImported, cron.never_runs.as_deref())
-            }
-            (Some(real), _) => {
-                let state = ImageState::reported(real, cron, &volumes, &observed.kubectl);
-                match sources.get(&source) {
-                    Some(source) => state.beside(cron, source, &observed.kubectl),
-                    None => state,
-                }
-            }
+            (Some(real), _) => ImageState::reported(real, cron, &volumes, &observed.kubectl),
             (None, Some(changes)) if reaches_crons && !changes.created.contains(&key) => {
                 ImageState::new(Effect::ExistingDisk, None)
             }
@@ -120,6 +114,10 @@ pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
                 ImageState::new(Effect::Unknown, Some(words::CLAIMS_NOT_READ))
             }
             (None, _) => ImageState::new(Effect::NotCreated, None),
+        };
+        let state = match sources.get(&source) {
+            Some(real) if !lost.contains(&source) => state.beside(cron, real, &observed.kubectl),
+            _ => state,
         };
         let row = state.row(&source, &cron.name, is_stopped);
         rows.push(
@@ -279,6 +277,12 @@ impl ImageState {
             }
             (Effect::Ready, Some(ready)) if ready.status == "False" => {
                 Self::shown(Effect::SourceNotReady, ready)
+            }
+            (Effect::Rejected | Effect::NeverImported, Some(ready)) if ready.status == "True" => {
+                Self {
+                    effect: Effect::NotUpdated,
+                    ..self
+                }
             }
             (Effect::Failing | Effect::Waiting, Some(ready)) => Self {
                 has_older_disk: ready.status == "True",

@@ -26,14 +26,17 @@ const PARTS: [(&[Effect], &str, [&str; 2]); 8] = [
         [" has no disk", " have no disk"],
     ),
     (
-        &[Effect::NotManaged],
+        &[Effect::NotManaged, Effect::NotUpdated],
         "boot source",
         [" is not updated", " are not updated"],
     ),
     (
         &[Effect::Outdated],
         "boot source",
-        [" is imported again", " are imported again"],
+        [
+            " has an outdated DataImportCron",
+            " have outdated DataImportCrons",
+        ],
     ),
     (
         &[Effect::Unwanted, Effect::SourceUnwanted],
@@ -46,6 +49,7 @@ const PARTS: [(&[Effect], &str, [&str; 2]); 8] = [
             Effect::WaitsForDisk,
             Effect::Unschedulable,
             Effect::NoNode,
+            Effect::RejectedByKubeVirt,
         ],
         "VM",
         [" cannot start", " cannot start"],
@@ -141,9 +145,10 @@ fn disks(checked: &Checked) -> String {
     if let Err(NoForecast::NotDeployed) = checked.situation.outlook {
         return NoForecast::NotDeployed.why().to_owned();
     }
-    let with_disk = of_effects(&checked.rows, &[Effect::Ready, Effect::ExistingDisk]).count();
+    let number = |effects| of_effects(&checked.rows, effects).count();
+    let with_disk = number(&[Effect::Ready, Effect::ExistingDisk]);
     match with_disk {
-        0 if !checked.situation.world.crons.is_read() => "golden images are unknown".to_owned(),
+        0 if number(&[Effect::Unknown]) > 0 => "golden images are unknown".to_owned(),
         0 => "there are no golden images".to_owned(),
         1 => "1 golden image has a disk".to_owned(),
         _ => format!("{with_disk} golden images have a disk"),

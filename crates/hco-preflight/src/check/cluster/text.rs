@@ -9,7 +9,7 @@ use crate::prose::{count, fix_once, folded, line};
 use crate::report::{Finding, NAMED};
 use crate::rows::Effect;
 use crate::rows::facts::Fact;
-use crate::rows::text::{self, by_effect, by_namespace, of_effect, of_kind};
+use crate::rows::text::{self, by_effect, by_namespace, of_effects, of_kind};
 use crate::terminal::{BOLD, DIM};
 
 pub(super) fn render(checked: &Checked, program: &str) -> String {
@@ -23,9 +23,8 @@ pub(super) fn render(checked: &Checked, program: &str) -> String {
     let facts = Fact::all(situation, [report, report]);
     text.extend(facts.iter().map(Fact::render));
     problems(&mut text, checked);
-    for effect in [Effect::Unhealthy, Effect::Caution] {
-        of_effect(&mut text, "conditions", rows, effect);
-    }
+    let conditions = [Effect::Unhealthy, Effect::Caution];
+    of_effects(&mut text, "conditions", rows, &conditions);
     let forecast = situation.forecast_after();
     let stopped = forecast.and_then(|forecast| forecast.stopped);
     let stops: Vec<_> = checked.stops.iter().collect();
@@ -42,7 +41,7 @@ pub(super) fn render(checked: &Checked, program: &str) -> String {
     by_namespace(&mut text, "golden images", &images, "");
     let machines = of_kind(rows, "VirtualMachine");
     by_effect(&mut text, "virtual machines", &machines, NAMED, "");
-    of_effect(&mut text, "not read", rows, Effect::NotRead);
+    of_effects(&mut text, "not read", rows, &[Effect::NotRead]);
     closing(&mut text, checked, program);
     text
 }
