@@ -23,7 +23,7 @@ use crate::args::{self, FixFormat};
 use crate::exit::Exit;
 use crate::failure::{Failure, Nothing};
 use crate::input::files::Source;
-use crate::input::{Against, Check, Purpose, Question};
+use crate::input::{Check, Purpose, Question};
 use crate::kubectl::Kubectl;
 use crate::prose::count;
 use crate::report::{Finding, Level, Remedy, Report};
@@ -233,7 +233,7 @@ impl<'q> Fixed<'q> {
         };
         let not_changed = |finding: &Finding| {
             format!(
-                "[{}] not changed: the value is in the live object, but not in the file; add it to the file, or fix the live object with the command that `-o commands` prints without -f",
+                "[{}] not changed: applying the corrected file would not change this in the live object; fix the live object with the command that `-o commands` prints without -f",
                 finding.rule
             )
         };
@@ -256,14 +256,10 @@ impl<'q> Fixed<'q> {
     /// Why an update with only these fixes would be denied. In a file that is denied already, some fixes are better than none.
     fn denied_by(&self, check: &Check<'_>, args: &args::Fix) -> Result<Option<String>, Failure> {
         let question = self.question;
-        let live = match &question.against {
-            Against::Live(live) => Some(live),
-            Against::Nothing | Against::File(..) => None,
-        };
-        let old = live.unwrap_or(&question.sent);
+        let old = question.old().unwrap_or(&question.sent);
         let is_file = args.output.is_none();
         let is_denied = || Ok(!check.update(question, old, &question.sent)?.allowed);
-        if is_file && (live.is_none() || is_denied()?) {
+        if is_file && (question.old().is_none() || is_denied()?) {
             return Ok(None);
         }
         let report = check.update(question, old, &self.sent)?;

@@ -105,7 +105,8 @@ pub(crate) fn table(
     }
     line!(text, "{indent}{BOLD}{}{BOLD:#}", line.trim_end());
     for (name, cells) in rows {
-        let mut line = format!("{name:<first$}");
+        let pad = first.saturating_sub(wide(name)).max(2);
+        let mut line = format!("{name}{:pad$}", "");
         for ((style, cell), width) in cells.iter().zip(&widths) {
             let pad = width.saturating_sub(wide(cell));
             let _ = write!(line, "{style}{cell}{style:#}{:pad$}", "");

@@ -231,6 +231,11 @@ impl Editor<'_> {
             (None, Some(before)) if is_flow => before.text.end..last.text.end,
             _ => return Err(unusual()),
         };
+        // A comment in brackets can belong to another entry.
+        let removed = self.text.get(range.clone()).unwrap_or_default();
+        if is_flow && removed.contains('#') {
+            return Err(unusual());
+        }
         self.edit(first, range, String::new());
         Ok(())
     }

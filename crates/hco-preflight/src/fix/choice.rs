@@ -20,6 +20,7 @@ pub(super) fn chosen(
     let with_alternatives = findings.iter().find(|finding| {
         WITH_ALTERNATIVES.contains(&&*finding.rule)
             || args.enable_import && finding.rule == "import-contradiction"
+            || args.place_on.is_some() && finding.fixes.iter().any(|fix| placement(fix).is_some())
     });
     let has_preference = args.enable_import || args.place_on.is_some();
     if let Some(finding) = with_alternatives.filter(|_| has_preference) {
@@ -32,8 +33,12 @@ pub(super) fn chosen(
             return Ok(vec![remedy.clone()]);
         }
     }
-    // A user who places the workloads does not want the import instead.
-    let is_unwanted = |remedy: &Remedy| args.place_on.is_some() && enables_import(remedy);
+    // A user who places the workloads does not want the import instead, or another architecture.
+    let is_unwanted = |remedy: &Remedy| {
+        args.place_on.as_deref().is_some_and(|architecture| {
+            enables_import(remedy) || placement(remedy).is_some_and(|other| other != architecture)
+        })
+    };
     let is_wanted = |remedy: &&Remedy| can_be_made(remedy) && !is_unwanted(remedy);
     let complete: Vec<Remedy> = findings
         .iter()

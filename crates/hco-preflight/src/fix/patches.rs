@@ -36,7 +36,10 @@ pub(super) fn print(
         let patch = patch(object)?;
         let (identity, place) = (&object.question.identity, object.question.place());
         // An empty patch would mean that the object needs no fix.
-        let error = unexplained(&object.report).filter(|_| patch.0.is_empty());
+        let manual = object.manual.first().map(String::as_str);
+        let error = unexplained(&object.report)
+            .or(manual)
+            .filter(|_| patch.0.is_empty());
         add(json!({
             "context": context,
             "file": place.as_ref().map(|place| &place.file),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use cluster::field::key;
+use cluster::files::name;
 use cluster::foreign::{self, Foreign, one_line};
 use cluster::{Cluster, Identity, Labels, Notes, Reader, World};
 use policy_host::{HostCalls, Objects};
@@ -234,8 +235,11 @@ impl<'s> Check<'s> {
         object: &Value,
     ) -> Result<Report, Failure> {
         let settings = &self.policies.of(question).value;
-        self.evaluate(question, object, Some(old), settings)
-            .map_err(|error| question.failure(chain(&error)))
+        let mut report = self
+            .evaluate(question, object, Some(old), settings)
+            .map_err(|error| question.failure(chain(&error)))?;
+        add_denials_of_hco(&mut report);
+        Ok(report)
     }
 
     fn evaluate(
@@ -294,7 +298,7 @@ fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
 
 /// The error for files without an object to check.
 fn nothing(files: &[PathBuf], notes: &Notes, purpose: Purpose) -> Nothing {
-    let named: Vec<String> = files.iter().map(|file| foreign::path(file)).collect();
+    let named: Vec<String> = files.iter().map(|file| one_line(&name(file))).collect();
     let (kinds, named) = (kinds(purpose), named.join(", "));
     let first = format!("nothing to check: no {kinds} in {named}");
     let lines: Vec<&str> = std::iter::once(&*first).chain(notes.iter()).collect();

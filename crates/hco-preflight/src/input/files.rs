@@ -163,6 +163,12 @@ impl Files {
                 "skipped the kustomization {name} and its patches; to include what it builds, pipe `kubectl kustomize {name}` to -f -"
             ));
         }
+        let is_template = is_template(&text);
+        if is_template && chart_of(path, root).is_some() {
+            let what =
+                "a template of a Helm chart; to check it, pipe `helm template CHART` to -f -";
+            return self.skip(what, place(None).to_string());
+        }
         let (documents, error) = documents(&text);
         let mut objects = Vec::new();
         for document in documents {
@@ -175,18 +181,10 @@ impl Files {
                 Err(error) => self.unreadable(place(Some(error.line)), &error, ""),
             }
         }
-        match error {
-            Some(_) if is_template(&text) && chart_of(path, root).is_some() => {
-                let what =
-                    "a template of a Helm chart; to check it, pipe `helm template CHART` to -f -";
-                self.skip(what, place(None).to_string());
-            }
-            Some(error) => {
-                let hint = "; if it is a Helm template, pipe `helm template CHART` to -f -";
-                let hint = if is_template(&text) { hint } else { "" };
-                self.unreadable(place(Some(error.line)), &error, hint);
-            }
-            None => {}
+        if let Some(error) = error {
+            let hint = "; if it is a Helm template, pipe `helm template CHART` to -f -";
+            let hint = if is_template { hint } else { "" };
+            self.unreadable(place(Some(error.line)), &error, hint);
         }
         let source = Arc::new(Source {
             path: path.to_owned(),

@@ -481,7 +481,7 @@ fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) ->
     let (object, as_if) = (&found.object.value, args.as_if.unwrap_or_default());
     let (sent, against) = match live {
         Some(live) => (apply::sent(as_if, &live, object), Against::Live(live)),
-        None => (object.clone(), Against::Nothing),
+        None => (apply::submitted(object), Against::Nothing),
     };
     Question {
         identity: found.identity.clone(),

@@ -226,7 +226,7 @@ fn closing(text: &mut String, verdicts: &Verdicts, name: &str) {
     if fixable > 0 {
         let _ = write!(
             summary,
-            "; {fixable} fixable: `{name} fix` with the same files and nodes"
+            "; {fixable} fixable: `{name} fix` with the same files and options"
         );
     }
     line!(text, "{summary}");

@@ -174,7 +174,7 @@ fn what_is_only_in_the_live_object_is_reported_and_not_written() {
         live["spec"]["dataImportCronTemplates"] = templates.unwrap();
     });
     assert_eq!(file, text);
-    let error = "error: hco.yaml:1: [architectures-malformed] not changed: the value is in the live object, but not in the file; add it to the file, or fix the live object with the command that `-o commands` prints without -f\n";
+    let error = "error: hco.yaml:1: [architectures-malformed] not changed: applying the corrected file would not change this in the live object; fix the live object with the command that `-o commands` prints without -f\n";
     assert_eq!(run.exits(1).stderr.matches(error).count(), 1);
 }
 
