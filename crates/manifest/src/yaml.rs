@@ -1,6 +1,7 @@
 //! Reads YAML with its lines, from the events of the parser.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span};
@@ -9,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::error::{DEPTH, MAX_DOCUMENTS, ManifestError};
 use crate::place::{Form, Place};
 use crate::scalar::{as_the_server_has_it, name, resolve};
+use crate::style::column;
 
 /// The bytes that anchors and aliases may add to a document: several times the limit of an API server for an object.
 ///
@@ -18,7 +20,13 @@ const EXPANSION: usize = 16 << 20;
 /// A key that kubectl rejects, or that only a program writes.
 const NO_NAME: &str = "a field name must be a string; put it in quotes";
 
+/// The maximum number of lines in brackets that are indented for the parser.
+const MAX_INDENTED: usize = 100;
+
 /// Reads the documents of a part of a file, which begins after this number of lines.
+///
+/// The parser requires that lines in brackets and quotation marks are indented deeper than their key, as YAML 1.2 does. Each
+/// line for which it returns that error is indented, and the part is read again.
 pub(crate) fn documents(
     file: &str,
     part: Range<usize>,
@@ -27,25 +35,65 @@ pub(crate) fn documents(
 ) -> Result<(), ManifestError> {
     let text = file.get(part.clone()).unwrap_or_default();
     check_breaks(text, lines)?;
+    let known = documents.len();
+    let mut indented = BTreeSet::new();
+    let mut first = None;
+    loop {
+        let Err(error) = read(file, &part, lines, &indented, documents) else {
+            return Ok(());
+        };
+        let is_indentation = error.what.starts_with("invalid indentation");
+        // The error for a quoted text names the line where it begins.
+        let from = error.line - lines + usize::from(error.what.contains("quoted"));
+        let first = first.get_or_insert(error);
+        if !is_indentation || indented.len() == MAX_INDENTED {
+            return Err(first.clone());
+        }
+        indented.extend((from..=from + MAX_INDENTED).find(|line| !indented.contains(line)));
+        documents.truncate(known);
+    }
+}
+
+/// Reads the documents of a part with some of its lines indented.
+fn read(
+    file: &str,
+    part: &Range<usize>,
+    lines: usize,
+    indented: &BTreeSet<usize>,
+    documents: &mut Vec<(Value, Place)>,
+) -> Result<(), ManifestError> {
+    let text = file.get(part.clone()).unwrap_or_default();
+    let (mut parsed, mut bytes) = (Cow::Borrowed(text), Vec::new());
+    if !text.is_ascii() || !indented.is_empty() {
+        let mut padded = String::new();
+        let mut start = 0;
+        for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+            if indented.contains(&number) {
+                padded.push_str(&" ".repeat(DEPTH));
+                bytes.resize(bytes.len() + DEPTH, start);
+            }
+            padded.push_str(line);
+            bytes.extend(line.char_indices().map(|(byte, _)| start + byte));
+            start += line.len();
+        }
+        bytes.push(text.len());
+        parsed = Cow::Owned(padded);
+    }
     let mut reader = Reader {
         file,
         lines,
         start: part.start,
-        bytes: Vec::new(),
+        bytes,
         open: Vec::new(),
         anchors: BTreeMap::new(),
         expanded: 0,
     };
-    if !text.is_ascii() {
-        reader
-            .bytes
-            .extend(text.char_indices().map(|(byte, _)| byte));
-        reader.bytes.push(text.len());
-    }
-    for event in Parser::new_from_str(text) {
+    for event in Parser::new_from_str(&parsed) {
         let (event, span) = event.map_err(|error| {
             let at = error.marker();
-            ManifestError::new(lines + at.line(), at.col() + 1, error.info())
+            let before = reader.byte(at) - part.start;
+            let column = column(text, before) + 1;
+            ManifestError::new(lines + at.line(), column, error.info())
         })?;
         if let Some(document) = reader.event(event, &span)? {
             if documents.len() >= MAX_DOCUMENTS {
