@@ -270,7 +270,10 @@ impl<'q> Fixed<'q> {
                 None => format!("[{}]", finding.rule),
             })
             .collect();
-        let advice = if args.r#unsafe {
+        let is_advised = denials
+            .iter()
+            .any(|denial| denial.starts_with("[architectures-"));
+        let advice = if args.r#unsafe || !is_advised {
             ""
         } else {
             "; add --images, which looks up the images, or --unsafe, which lists every workload architecture"

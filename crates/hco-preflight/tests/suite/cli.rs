@@ -1,5 +1,6 @@
 //! The command as a user runs it.
 
+mod agreement;
 mod boot_sources;
 mod changes;
 mod cluster;

@@ -477,3 +477,39 @@ fn a_shared_value_does_not_prevent_other_fixes() {
     assert!(after.contains("&value"), "{after}");
     assert!(!after.contains("amd64, arm64"), "{after}");
 }
+
+/// What HCO's webhook denies is not printed, and its reason is in the patch's place.
+#[test]
+fn a_fix_that_hco_denies_is_not_printed() {
+    let template = objects::template("mine", Some("amd64, arm64"), "docker://quay.io/a/b:1");
+    let lists = json!({"workloadsArchitectures": ["amd64", "ppc64le"], "controlPlaneArchitectures": ["amd64"]});
+    let live = hyperconverged(json!({
+        "metadata": {"uid": "0c4e", "resourceVersion": "1", "generation": 1},
+        "spec": {"featureGates": {"enableMultiArchBootImageImport": true}, "dataImportCronTemplates": [template]},
+        "status": {"nodeInfo": lists, "observedGeneration": 1},
+    }));
+    let nodes = ["amd64", "arm64", "ppc64le"].map(|name| objects::node(name, name, "worker"));
+    let from = written(
+        "from.json",
+        list([&[live][..], &nodes].concat()).to_string(),
+    );
+    let what =
+        "not printed, because this change alone would be denied: [cluster-architecture-unknown]";
+    let commands = run(&format!("fix --from {from} -o commands")).exits(1);
+    assert_eq!(commands.notes(&format!("{what}\n")).stdout, "");
+    let patch = run(&format!("fix --from {from} -o json-patch -q")).exits(1);
+    patch
+        .prints(&[&format!("\"error\":\"{what}\"")])
+        .lacks(&["\"patch\""]);
+}
+
+/// The choice holds for every rule with a placement.
+#[test]
+fn the_chosen_architecture_is_the_one_that_is_set() {
+    let arch = "--arch amd64=1,arm64=1,ppc64le=1";
+    let fix = run(&format!(
+        "fix -f accepted.yaml {arch} --place-on arm64 --unsafe"
+    ));
+    fix.prints(&["kubernetes.io/arch: arm64"])
+        .lacks(&["kubernetes.io/arch: amd64"]);
+}
