@@ -9,14 +9,13 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use cluster::files::{STDIN, name, text_up_to};
-use cluster::foreign::{one_line, shell_word};
+use cluster::foreign::{self, one_line, shell_word};
 use cluster::{Identity, Notes};
 use globset::GlobMatcher;
 use kube_objects::text::list;
 use manifest::{ManifestError, Object, decoded, documents};
 use serde_json::Value;
 
-use self::kustomization::Kustomizations;
 use self::tree::pattern;
 use crate::failure::{Failure, Place};
 use crate::prose::count;
@@ -66,7 +65,6 @@ pub(crate) struct Files {
     wanted: Wanted,
     walk: Walk,
     seen: BTreeSet<PathBuf>,
-    kustomizations: Kustomizations,
     pub(crate) notes: Notes,
     /// The names of skipped files and documents in directories, by reason.
     skipped: BTreeMap<&'static str, Vec<String>>,
@@ -155,10 +153,10 @@ impl Files {
                 return self.fail(place(None), what);
             }
         };
-        if let Some(directory) = self.kustomizations.with_patch(path)
-            && names_ours(&text)
+        if names_ours(&text)
+            && let Some(directory) = kustomization::of_patch(path)
         {
-            let name = shell_word(&one_line(directory));
+            let name = shell_word(&foreign::path(directory));
             return self.notes.push(&format!(
                 "skipped the kustomization {name} and its patches; to include what it builds, pipe `kubectl kustomize {name}` to -f -"
             ));

@@ -48,13 +48,11 @@ impl Files {
 
     /// Reads a file, unless a link or another argument led to it before.
     fn once(&mut self, path: &Path, root: Option<&Path>) {
-        if path != Path::new(STDIN) {
-            if let Ok(real) = std::fs::canonicalize(path)
-                && !self.seen.insert(real)
-            {
-                return;
-            }
-            self.kustomizations.look_around(path);
+        if path != Path::new(STDIN)
+            && let Ok(real) = std::fs::canonicalize(path)
+            && !self.seen.insert(real)
+        {
+            return;
         }
         self.file(path, root);
     }
