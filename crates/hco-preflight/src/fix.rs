@@ -131,6 +131,9 @@ fn advise(fixes: &[Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Term
         terminal.note("if an object has changed since it was read, the API server rejects its patch (`the server rejected our request due to an error in our request`): run this again");
         terminal.note("if `kubectl apply`, Argo CD, or Flux manages an object, make the change in its file as well, because the next apply or sync reverts the patch");
     }
+    if args.what_if.is_some() && args.output.is_some() {
+        terminal.note("before the nodes of --what-if have joined, the cluster can deny this");
+    }
     if args.r#unsafe && !args.subject.images && fixes.iter().any(sets_annotation) {
         terminal.note("images were not looked up: check the architectures annotations before you apply this, or use --images");
     }

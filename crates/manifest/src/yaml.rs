@@ -275,8 +275,9 @@ impl Reader<'_> {
                 item.text = dash + 1..dash + 1;
             }
         }
-        // The parser marks the first item of some lists instead of its dash.
-        place.text.start = place.items.first().map_or(place.text.start, Place::start);
+        // The parser marks the first item of some lists instead of its dash, and an anchor on the line of the key.
+        let first = place.entries().first().map(|entry| entry.start());
+        place.text.start = first.unwrap_or(place.text.start);
         place
     }
 
