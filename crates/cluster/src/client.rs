@@ -63,7 +63,7 @@ impl Cluster {
                 error => ClusterError::of_kubeconfig(error),
             })?;
             if login.is_some() {
-                // kube would run the login command three times. It may ask for a one-time password.
+                // kube would run the login command three times. The command may ask for a one-time password.
                 config.auth_info.exec = None;
             }
             let server = masked(&config.cluster_url.to_string());
@@ -81,7 +81,7 @@ impl Cluster {
                 }
                 error => ClusterError::of_kubeconfig(error),
             })?;
-            // kube's own retries can wait as long as `Retry-After` requires, which can be hours.
+            // A request is repeated in a clone of the service, which the buffer makes possible.
             let client = client
                 .with_layer(&BufferLayer::<Request<Body>>::new(1))
                 .with_layer(&RetryLayer::new(RetryPolicy::default()));

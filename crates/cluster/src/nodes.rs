@@ -28,7 +28,7 @@ pub enum Labels {
     Only(BTreeSet<String>),
 }
 
-/// The labels that are always read. They determine a node's role, and the nodes on which workloads can be
+/// The labels that are always read. They determine a node's role, and the nodes on which workloads and VMs can be
 /// placed.
 const ALWAYS: [&str; 5] = [
     "kubernetes.io/arch",

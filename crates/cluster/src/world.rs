@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::client::{self, Cluster};
+use crate::client::{self, Cluster, ClusterError};
 use crate::field::{self, in_namespace, key};
 use crate::foreign::{self, Foreign, masked, one_line};
 use crate::identity::Identity;
@@ -31,8 +31,8 @@ pub use self::objects::*;
 
 /// A kind of objects that is read besides HyperConverged objects.
 #[derive(Debug, Clone, Copy)]
-pub struct Kind {
-    pub name: &'static str,
+struct Kind {
+    name: &'static str,
     api_version: &'static str,
     /// The commands that read it, besides `snapshot`.
     readers: &'static [Reader],
@@ -94,6 +94,8 @@ pub struct World {
     pub hyperconvergeds: Vec<Value>,
     /// The same HyperConverged objects in other API versions.
     converted: Vec<Value>,
+    /// Why VMs that manifests name could not be read.
+    unread_machines: BTreeMap<Key, String>,
     /// The files that cannot be read.
     skipped: Option<Gap>,
     pub nodes: List<Node>,
@@ -119,6 +121,7 @@ impl World {
             reader,
             hyperconvergeds: Vec::new(),
             converted: Vec::new(),
+            unread_machines: BTreeMap::new(),
             skipped: None,
             nodes: List::new("Node", "v1", &[Check, Plan, Live]),
             crons: List::new("DataImportCron", CDI, &[Plan, Live]),
@@ -261,6 +264,20 @@ impl<T> List<T> {
     }
 }
 
+impl<T: Serialize> List<T> {
+    /// The objects for the check of VMs; `None` if they were not read. A note then gives the reason.
+    pub fn all(&self, notes: &mut Notes) -> Option<Vec<Value>> {
+        if let Some(Gap { kind, reason, .. }) = &self.state.gap {
+            let number = if self.is_read() { "one" } else { "any" };
+            notes.push(&format!(
+                "virtual machines are checked without {number} {kind} of the cluster: {reason}"
+            ));
+        }
+        self.is_read()
+            .then(|| self.objects.iter().map(|object| json!(object)).collect())
+    }
+}
+
 impl<T: DeserializeOwned + Serialize> AnyList for List<T> {
     fn state(&self) -> &State {
         &self.state
@@ -400,14 +417,13 @@ impl World {
         if identity.is_hyperconverged() {
             return self.hyperconverged(identity, namespace);
         }
-        let is_named = |machine: &&Machine| machine.metadata.key() == Key::new(namespace, &**name);
-        match (
-            self.machines.iter().find(is_named),
-            &self.machines.state.gap,
-        ) {
-            (None, Some(Gap { reason, .. })) if self.cluster.is_some() => bail!("{reason}"),
-            (machine, _) => Ok(machine.map(|machine| json!(machine))),
+        let key = Key::new(namespace, &**name);
+        if let Some(reason) = self.unread_machines.get(&key) {
+            bail!("{reason}");
         }
+        let mut machines = self.machines.iter();
+        let live = machines.find(|machine| machine.metadata.key() == key);
+        Ok(live.map(|machine| json!(machine)))
     }
 
     /// The HyperConverged for a manifest.
@@ -437,32 +453,22 @@ impl World {
         }
     }
 
-    /// The objects of a list for the check of VMs; `None` if they were not read. A note then gives the reason.
-    pub fn all<T: Serialize>(&self, list: &List<T>, notes: &mut Notes) -> Option<Vec<Value>> {
-        if let Some(Gap { kind, reason, .. }) = &list.state.gap {
-            let number = if list.is_read() { "one" } else { "any" };
-            notes.push(&format!(
-                "virtual machines are checked without {number} {kind} of the cluster: {reason}"
-            ));
-        }
-        list.is_read()
-            .then(|| list.objects.iter().map(|object| json!(object)).collect())
-    }
-
     /// The policies with this project's module, or else the reason why the default settings apply. If the API server did
-    /// not answer, it fails, because the cluster must not appear to have no policies.
+    /// not answer, or had an error of its own, it fails, because the cluster must not appear to have no policies.
     pub fn policies(&self) -> Result<Result<Vec<Value>, &str>> {
         let list = &self.cluster_policies;
         Ok(match &list.state.gap {
             _ if self.cluster.is_none() && !list.is_read() => Err("--from has no policies"),
             None if !list.is_read() => Err("Kubewarden is not installed in the cluster"),
             None => Ok(list.iter().map(|policy| json!(policy)).collect()),
-            Some(gap) if gap.is_transient => bail!("{}", gap.reason),
+            Some(gap) if gap.is_transient => {
+                return Err(ClusterError::Silence(gap.reason.clone()).into());
+            }
             Some(gap) => Err(&gap.reason),
         })
     }
 
-    /// Removes the objects that do not matter, and fields that can contain secrets.
+    /// Removes the disks that do not matter.
     fn reduce(&mut self) {
         let mut names: BTreeSet<Key> = self
             .sources
@@ -488,7 +494,7 @@ impl World {
 pub const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE];
 
 /// The labels of nodes to read.
-pub fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> Labels {
+fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> Labels {
     match reader {
         // Another object may use other labels.
         Reader::Snapshot => Labels::All,

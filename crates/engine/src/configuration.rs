@@ -195,10 +195,12 @@ impl<'a> Configuration<'a> {
         changes: &Changes,
     ) -> FieldPath {
         let (fields, new) = (&self.hco.fields, self.hco);
-        let mut crons = changes.crons.iter();
+        let crons = changes.crons.as_ref();
         match before {
             Some(old) if old.import != self.import => fields.import.path(),
-            _ if crons.any(|crons| !crons.recreated.is_empty()) => fields.templates.path(),
+            _ if crons.is_some_and(|changes| !changes.recreated.is_empty()) => {
+                fields.templates.path()
+            }
             Some(old) if old.hco.placement != new.placement => self.placement_path(),
             Some(old) if old.hco.imports_common != new.imports_common => {
                 fields.common_import.path()

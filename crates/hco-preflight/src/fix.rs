@@ -49,22 +49,29 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         ),
         _ => {}
     }
-    let mut notes = Notes::default();
+    let (mut notes, mut failures) = (Notes::default(), Vec::new());
+    let what_if = args.what_if.as_ref();
     let check = Check::read(
         &args.subject,
         Purpose::Fix,
-        args.what_if.as_ref(),
+        what_if,
         &mut notes,
+        &mut failures,
     );
     terminal.notes(&notes);
     let check = match check {
+        Ok(check) => check,
         Err(error) if args.subject.allow_empty && error.is::<Nothing>() => {
             terminal.note(&error.to_string());
             return Ok(Exit::Accepted);
         }
-        check => check?,
+        Err(error) => {
+            for failure in failures {
+                terminal.failure(&failure.to_string());
+            }
+            return Err(error);
+        }
     };
-    let mut failures = check.failures.clone();
     let mut fixed = Vec::new();
     for question in &check.questions {
         match Fixed::new(question, &check, args) {
@@ -132,7 +139,8 @@ fn advise(fixes: &[Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Term
         terminal.note("if `kubectl apply`, Argo CD, or Flux manages an object, make the change in its file as well, because the next apply or sync reverts the patch");
     }
     if args.what_if.is_some() && args.output.is_some() {
-        terminal.note("before the nodes of --what-if have joined, the cluster can deny this");
+        terminal
+            .note("before the nodes of --what-if have joined or left, the cluster can deny this");
     }
     if args.r#unsafe && !args.subject.images && fixes.iter().any(sets_annotation) {
         terminal.note("images were not looked up: check the architectures annotations before you apply this, or use --images");
@@ -266,20 +274,22 @@ impl<'q> Fixed<'q> {
             return Ok(None);
         }
         let report = check.update(question, old, &self.sent)?;
-        let denials: BTreeSet<String> = (report.findings.iter())
-            .filter(|finding| finding.level == Level::Deny)
+        let findings = report.findings.iter();
+        let denied = findings.filter(|finding| finding.level == Level::Deny);
+        let mut rules = denied.clone().map(|finding| &finding.rule);
+        let is_advised = !args.r#unsafe && rules.any(|rule| rule.starts_with("architectures-"));
+        let denials: BTreeSet<String> = denied
             .map(|finding| match &finding.template {
                 Some(template) => format!("[{}] {template}", finding.rule),
                 None => format!("[{}]", finding.rule),
             })
             .collect();
-        let is_advised = denials
-            .iter()
-            .any(|denial| denial.starts_with("[architectures-"));
-        let advice = if args.r#unsafe || !is_advised {
-            ""
-        } else {
-            "; add --images, which looks up the images, or --unsafe, which lists every workload architecture"
+        let advice = match (is_advised, args.subject.images) {
+            (false, _) => "",
+            (true, true) => "; add --unsafe, which lists every workload architecture",
+            (true, false) => {
+                "; add --images, which looks up the images, or --unsafe, which lists every workload architecture"
+            }
         };
         let denials: Vec<&String> = denials.iter().collect();
         Ok((!denials.is_empty()).then(|| {

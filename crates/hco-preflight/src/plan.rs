@@ -121,7 +121,7 @@ impl<'c> Plan<'c> {
         Row::new(effect, "HyperConverged", &self.situation.name, what)
     }
 
-    /// The rows about the version, the denial, and the new warnings.
+    /// The rows about the version, the denial, new problems, and new warnings.
     fn about_the_object(&self) -> Vec<Row> {
         let doubt = self.situation.doubt_about_version().map(|doubt| Row {
             severity: Severity::Unknown,

@@ -84,6 +84,7 @@ impl Connection {
         if let Some(namespace) = &self.namespace {
             config.default_namespace.clone_from(namespace);
         }
+        // kube's default retries wait as long as `Retry-After` requires, which can be hours. The client adds shorter ones.
         config.default_retry = false;
         config.connect_timeout = Some(Duration::from_secs(10));
         Ok((config, context))

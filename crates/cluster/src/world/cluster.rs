@@ -12,6 +12,7 @@ use crate::field::{name, namespace, text};
 use crate::foreign::one_line;
 use crate::identity::Identity;
 use crate::notes::Notes;
+use operator_models::ssp::data_sources::Key;
 
 impl World {
     /// Reads a cluster, and connects to it first unless there is a connection. It fails if the nodes or the
@@ -43,15 +44,15 @@ impl World {
             world.nodes.state.is_read = true;
         }
         if reader == Reader::Check {
-            let namespace = connection.namespace.as_deref();
-            world.get_machines(&cluster, namespace, &identities)?;
+            world.get_machines(&cluster, own, &identities)?;
         }
         let has_kubewarden = reader != Reader::Settings && cluster.has_kubewarden()?;
         let has_preference = manifests
             .iter()
             .any(|manifest| manifest.pointer("/spec/preference").is_some());
         world.read_lists(&cluster, |kind| match (kind.name, reader) {
-            (POLICY, _) => has_kubewarden,
+            // A snapshot shows that there are no policies.
+            (POLICY, _) => has_kubewarden || reader == Reader::Snapshot,
             _ if !kind.is_read_by(reader) => false,
             (PREFERENCE | CLUSTER_PREFERENCE, Reader::Check) => has_preference,
             (_, Reader::Check) => is_machine,
@@ -69,7 +70,9 @@ impl World {
             if list.state().is_read || !is_needed(list.state().kind) {
                 continue;
             }
-            if let Some(Gap { reason, .. }) = &silence {
+            // Without the policies, there is no result, so they are requested in any case.
+            let is_skipped = !list.state().kind.is_policy();
+            if let Some(Gap { reason, .. }) = silence.as_ref().filter(|_| is_skipped) {
                 list.state_mut().set_gap(reason.clone(), true);
             } else if read(cluster, list) {
                 silence.clone_from(&list.state().gap);
@@ -86,7 +89,10 @@ impl World {
     ) -> Result<(), ClusterError> {
         let resource = self.machines.state.kind.resource();
         self.machines.state.is_read = true;
-        for identity in identities.iter().filter(|own| own.is_virtual_machine()) {
+        for identity in identities
+            .iter()
+            .filter(|identity| identity.is_virtual_machine())
+        {
             let own = identity.namespace.as_deref().or(namespace);
             let namespace = own.unwrap_or(cluster.namespace());
             let name = identity.name.as_deref().unwrap_or_default();
@@ -95,10 +101,11 @@ impl World {
                 Ok(None) => {}
                 // The requests for the other objects would also wait until the timeout.
                 Err(error) if error.is_silence() => return Err(error),
-                Err(error) => self
-                    .machines
-                    .state
-                    .set_gap(one_line(&error.to_string()), false),
+                Err(error) => {
+                    let key = Key::new(namespace, name);
+                    self.unread_machines
+                        .insert(key, one_line(&error.to_string()));
+                }
             }
         }
         Ok(())

@@ -73,7 +73,7 @@ impl World {
         if let Some(gap) = &world.nodes.state.gap {
             bail!("{}: Node {}", one_line(&shown), one_line(&gap.reason));
         }
-        notes.push(&format!("{shown} {}", world.found(reader, &seen)));
+        notes.push(&format!("{shown} {}", world.found(&seen)));
         seen.note(&shown, notes);
         for list in world.lists_mut() {
             let (kind, is_read) = (list.state().kind, list.state().is_read);
@@ -138,17 +138,17 @@ impl World {
     }
 
     /// The text about the kinds that were found and the kinds that are missing.
-    fn found(&self, reader: Reader, seen: &Seen) -> String {
+    fn found(&self, seen: &Seen) -> String {
         let mut found = vec![format!("HyperConverged ({})", self.hyperconvergeds.len())];
-        if self.nodes.state.kind.is_read_by(reader) {
+        if self.nodes.state.kind.is_read_by(self.reader) {
             found.insert(0, format!("Node ({})", seen.count("Node")));
         }
         let mut missing = Vec::new();
         for list in self.lists() {
             let State { kind, is_read, .. } = list.state();
             // A check names the other kinds only if it depends on them.
-            let is_shown = reader != Reader::Check || kind.name.ends_with("Policy");
-            if !kind.is_read_by(reader) || !is_shown || kind.name == "Node" {
+            let is_shown = self.reader != Reader::Check || kind.is_policy();
+            if !kind.is_read_by(self.reader) || !is_shown || kind.name == "Node" {
                 continue;
             }
             if *is_read {

@@ -148,7 +148,7 @@ fn a_live_object_has_the_version_of_its_manifest() {
 }
 
 #[test]
-fn names_of_manifests_make_no_path() {
+fn invalid_names_are_not_requested() {
     let server = ApiServer::start(recorded());
     for (namespace, name) in [("a/b", "a"), ("a", ".."), ("a", "")] {
         let metadata = json!({"namespace": namespace, "name": name});

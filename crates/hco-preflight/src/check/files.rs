@@ -18,17 +18,21 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
         "--wait is for the golden images of --cluster: remove -f, or --wait"
     );
     let mut notes = Notes::default();
-    let verdicts = match Check::read(&args.subject, Purpose::Check, None, &mut notes) {
-        Ok(check) => check.judge(),
+    let (subject, purpose, mut failures) = (&args.subject, Purpose::Check, Vec::new());
+    let verdicts = match Check::read(subject, purpose, None, &mut notes, &mut failures) {
+        Ok(check) => check.judge(failures),
         Err(error) if args.subject.allow_empty && error.is::<Nothing>() => {
             notes.push_lines(error.to_string());
             Verdicts::default()
         }
         // A program that reads the report must find the error in it.
-        Err(error) => Verdicts {
-            failures: vec![Failure::new(None, chain(&error))],
-            ..Verdicts::default()
-        },
+        Err(error) => {
+            failures.push(Failure::new(None, chain(&error)));
+            Verdicts {
+                failures,
+                ..Verdicts::default()
+            }
+        }
     };
     verdicts.add_notes(&mut notes);
     terminal.notes(&notes);

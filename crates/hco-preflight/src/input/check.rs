@@ -38,7 +38,6 @@ pub(crate) enum Purpose {
 pub(crate) struct Check<'s> {
     subject: &'s Subject,
     pub(crate) questions: Vec<Arc<Question>>,
-    pub(crate) failures: Vec<Failure>,
     /// The cluster, or the objects of `--from`.
     world: Option<World>,
     module: Module,
@@ -50,16 +49,18 @@ pub(crate) struct Check<'s> {
 }
 
 impl<'s> Check<'s> {
-    /// Reads all input. Cheap input is read first. The notes are complete even if an error follows.
+    /// Reads all input. Cheap input is read first. The notes and the failures of files are complete even if an error follows.
     pub(crate) fn read(
         subject: &'s Subject,
         purpose: Purpose,
         what_if: Option<&WhatIf>,
         notes: &mut Notes,
+        failures: &mut Vec<Failure>,
     ) -> Result<Self> {
         check_usage(subject)?;
         let mut files = files::read(&subject.filename, subject.walk.clone(), wanted(purpose));
-        let is_empty = files.found.is_empty() && files.failures.is_empty();
+        failures.append(&mut files.failures);
+        let is_empty = files.found.is_empty() && failures.is_empty();
         if is_empty && !subject.filename.is_empty() {
             return Err(nothing(&subject.filename, &files.notes, purpose).into());
         }
@@ -82,9 +83,7 @@ impl<'s> Check<'s> {
             .then(|| source.world(None, &manifests, Reader::Check, notes))
             .transpose()?;
         let skipped = world.as_ref().and_then(World::skipped);
-        files
-            .failures
-            .extend(skipped.map(|reason| Failure::new(None, reason)));
+        failures.extend(skipped.map(|reason| Failure::new(None, reason)));
         let questions = if subject.filename.is_empty() {
             of_cluster(subject, world.as_ref())?
         } else {
@@ -93,7 +92,7 @@ impl<'s> Check<'s> {
                 world: world.as_ref().filter(|_| old.is_none()),
                 old,
             };
-            sources.questions(files.found, &mut files.failures, notes)
+            sources.questions(files.found, failures, notes)
         };
         let module = Module::load(subject.policy.as_deref(), subject.no_cache)?;
         let settings = subject.settings.as_deref();
@@ -111,7 +110,6 @@ impl<'s> Check<'s> {
         let mut check = Self {
             subject,
             questions: questions.into_iter().map(Arc::new).collect(),
-            failures: files.failures,
             world,
             module,
             policies,
@@ -174,9 +172,9 @@ impl<'s> Check<'s> {
         self.world.as_ref()?.cluster.as_ref()
     }
 
-    pub(crate) fn judge(&self) -> Verdicts {
+    pub(crate) fn judge(&self, failures: Vec<Failure>) -> Verdicts {
         let mut verdicts = Verdicts {
-            failures: self.failures.clone(),
+            failures,
             cluster: self.cluster().map(|cluster| Origin {
                 context: cluster.context.as_deref().map(Foreign::from),
                 server: Foreign::from(&*cluster.server),

@@ -58,7 +58,7 @@ pub(crate) fn of(object: &Value) -> Vec<String> {
             ));
         }
     }
-    // For example because an example lost its indentation.
+    // An example can have lost its indentation.
     for field in of_spec.into_iter().filter(|field| has(field)) {
         sentences.push(format!(
             "{field} has no effect: it stands beside spec, and the API server drops it; write spec.{field}"

@@ -129,14 +129,14 @@ fn deployed(
     module: Option<&Module>,
     notes: &mut Notes,
 ) -> Result<BTreeMap<&'static str, Settings>> {
-    let mut defaults = |why: &str| {
-        let what = "use --settings to specify other settings";
-        notes.push(&format!("using the default settings: {why}; {what}"));
-        Ok(BTreeMap::new())
-    };
     let policies = match world.policies()? {
         Ok(policies) => policies,
-        Err(why) => return defaults(why),
+        Err(why) => {
+            notes.push(&format!(
+                "using the default settings: {why}; use --settings to specify other settings"
+            ));
+            return Ok(BTreeMap::new());
+        }
     };
     let mut deployed = BTreeMap::new();
     for resource in resources {

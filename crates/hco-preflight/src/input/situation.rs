@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail, ensure};
 use cluster::field::{key, name};
 use cluster::foreign::{Foreign, one_line};
-use cluster::{Cluster, Identity, Node, Notes, Reader, World, labels};
+use cluster::{Cluster, Identity, Labels, Node, Notes, Reader, World};
 use engine::{Comparison, Consequence, Level, Objects, VersionSource};
 use kube_objects::json::{Field, Json};
 use kube_objects::placement::Placement;
@@ -108,7 +108,7 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
         None => unchanged(only(source, &world, notes)?),
     };
     let nodes = match (&args.nodes, &args.what_if) {
-        (Some(path), _) => Some(of_file(path, &labels(Reader::Plan, question.objects()))?),
+        (Some(path), _) => Some(of_file(path, &Labels::named_in(question.objects()))?),
         (None, Some(what_if)) => Some(what_if.apply(world.nodes.iter().cloned().collect())?),
         (None, None) => None,
     };
@@ -467,15 +467,8 @@ fn unchanged(live: Value) -> Question {
 fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) -> Question {
     let place = found.place();
     if live.is_none() {
-        let elsewhere = args
-            .source
-            .connection
-            .namespace
-            .as_ref()
-            .map(|_| "; because of -n, other namespaces were not looked at")
-            .unwrap_or_default();
         notes.push(&format!(
-            "{place}: planned as a new object: there is no HyperConverged with its name{elsewhere}"
+            "{place}: planned as a new object: there is no HyperConverged with its name"
         ));
     }
     let (object, as_if) = (&found.object.value, args.as_if.unwrap_or_default());

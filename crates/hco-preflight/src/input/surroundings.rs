@@ -75,7 +75,7 @@ pub(super) fn surroundings(
     };
     let mut kubevirts: Vec<Value> = in_files("KubeVirt").collect();
     if let Some(world) = world.filter(|_| kubevirts.is_empty()) {
-        kubevirts = world.all(&world.kubevirts, notes).unwrap_or_default();
+        kubevirts = world.kubevirts.all(notes).unwrap_or_default();
     }
     let only = match kubevirts.as_slice() {
         [only] => KubeVirt::deserialize(only).ok(),
@@ -96,7 +96,7 @@ pub(super) fn surroundings(
         .and_then(|list| installation::KubeVirt::only(list).ok())
         .unwrap_or_default();
 
-    let known = world.and_then(|world| world.all(&world.sources, notes));
+    let known = world.and_then(|world| world.sources.all(notes));
     // The operators created the stored objects from a stored HyperConverged, so they need no forecast.
     let is_forecast = is_new || known.is_none() && world.is_some();
     let forecasts = report.forecast.iter().filter(|_| is_forecast);
@@ -135,7 +135,7 @@ pub(super) fn surroundings(
                 CLUSTER_PREFERENCE => &world.cluster_preferences,
                 _ => &world.preferences,
             };
-            world.all(list, notes)
+            list.all(notes)
         });
         match stored {
             Some(stored) => preferences.extend(stored),

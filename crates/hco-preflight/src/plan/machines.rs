@@ -53,8 +53,8 @@ pub(crate) fn unfinished(situation: &Situation) -> Option<BTreeSet<&str>> {
     })
 }
 
-/// The VMs that do not run, and that no workload node can run.
-pub(crate) fn without_node(situation: &Situation) -> BTreeSet<Row> {
+/// The VMs that do not run and cannot start: KubeVirt rejects them, or no workload node can run them.
+pub(crate) fn unable_to_start(situation: &Situation) -> BTreeSet<Row> {
     let Some(before) = &situation.before else {
         return BTreeSet::new();
     };
@@ -70,7 +70,7 @@ pub(crate) fn without_node(situation: &Situation) -> BTreeSet<Row> {
         let mut nodes = situation.nodes_after.iter();
         !nodes.any(|other| other.has_hostname(node) && has_virt_handler(before, other))
     };
-    let without_node = |machine: &Machine| {
+    let unable_to_start = |machine: &Machine| {
         let key = machine.metadata.key();
         let no_node = |what: &str| Some(row(&key, Effect::NoNode, what));
         let read = machine.read()?;
@@ -92,7 +92,7 @@ pub(crate) fn without_node(situation: &Situation) -> BTreeSet<Row> {
             None
         }
     };
-    stopped.filter_map(without_node).collect()
+    stopped.filter_map(unable_to_start).collect()
 }
 
 /// The state before and after the change that determines the effects on a VM.
@@ -217,7 +217,9 @@ impl<'w> Sides<'w> {
             Departure::Leaves => true,
         };
         let has_virt_handler = has_virt_handler(self.situation.current(), before);
-        let is_pinned = machine.is_some_and(|machine| machine.hostname.as_deref() == Some(node));
+        let is_pinned = machine
+            .and_then(|machine| machine.hostname.as_deref())
+            .is_some_and(|hostname| before.has_hostname(hostname));
         // A VM cannot be migrated to a node with another architecture.
         let lost = Some(&*before.architecture).filter(|lost| self.gone.contains(lost));
         let mut is_advised = false;
@@ -248,14 +250,14 @@ impl<'w> Sides<'w> {
         Some((row(key, Effect::Orphaned, &what), is_advised))
     }
 
-    /// The effect on a VM whose nodeSelector requires a node on which it does not run. The hostname label of a node equals
-    /// its name on most platforms.
+    /// The effect on a VM whose nodeSelector requires a node on which it does not run.
     fn pinned(&self, machine: &Machine, runs_on: Option<&str>) -> Option<Row> {
-        let required = machine
-            .hostname
-            .as_deref()
-            .filter(|required| runs_on != Some(*required))?;
-        let (node, departure) = self.nodes.get(required)?;
+        let required = machine.hostname.as_deref()?;
+        let mut nodes = self.nodes.values();
+        let (node, departure) = nodes.find(|(node, _)| node.has_hostname(required))?;
+        if runs_on == Some(&*node.name) {
+            return None;
+        }
         let leaves = match (*departure)? {
             Departure::AlreadyExcluded => return None,
             Departure::Excluded => false,

@@ -8,7 +8,7 @@ use operator_models::ssp::data_sources::Key;
 use super::message;
 use crate::exit::Exit;
 use crate::input::Situation;
-use crate::plan::machines::{on_excluded_nodes, unfinished, without_node};
+use crate::plan::machines::{on_excluded_nodes, unable_to_start, unfinished};
 use crate::report;
 use crate::rows::{Effect, Row, Severity, words};
 
@@ -21,7 +21,7 @@ pub(super) fn affected(observed: &Situation) -> Vec<Row> {
     let severity = Severity::Loss;
     let mut all: Vec<Row> = orphaned.map(|row| Row { severity, ..row }).collect();
     let mut stopped = waiting(observed);
-    stopped.extend(without_node(observed));
+    stopped.extend(unable_to_start(observed));
     all.extend(broken(observed, &stopped));
     all.extend(stopped);
     all

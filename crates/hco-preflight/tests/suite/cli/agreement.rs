@@ -165,5 +165,6 @@ fn a_plan_does_not_import_a_removed_override() {
     let file = written("hco.json", after.to_string());
     let from = cluster(&before, &[]);
     let words = format!("plan -q -f {file} --from {from} --as-if replace --allow-unread");
-    run(&words).lacks(&["quay.io/a/mine"]);
+    let plan = run(&words).prints(&["fedora"]);
+    plan.prints(&["imported"]).lacks(&["quay.io/a/mine"]);
 }

@@ -217,3 +217,16 @@ fn policies_that_cannot_be_read_are_an_error() {
     let error = "error: the API server returned 500 for list clusteradmissionpolicies.policies.kubewarden.io: etcdserver: leader changed\n";
     run_on(&server, "check --cluster").exits(2).notes(error);
 }
+
+/// After a list that the API server does not answer, the others are not requested, but the policies are.
+#[test]
+fn a_list_without_an_answer_does_not_end_the_check() {
+    let path = "/apis/snapshot.storage.k8s.io/v1/volumesnapshots";
+    let busy = refused(path, 503, "etcd is starting");
+    let answers = with_policies(&[policy("a", "protect", json!({}))]);
+    let server = ApiServer::start([vec![busy], answers].concat());
+    run_on(&server, "check --cluster")
+        .exits(2)
+        .prints(&["not read: VolumeSnapshot, VirtualMachine"])
+        .shows(&[A]);
+}

@@ -478,7 +478,7 @@ fn a_shared_value_does_not_prevent_other_fixes() {
     assert!(!after.contains("amd64, arm64"), "{after}");
 }
 
-/// What HCO's webhook denies is not printed, and its reason is in the patch's place.
+/// A change that HCO's webhook denies is not printed. Its reason takes the place of the patch.
 #[test]
 fn a_fix_that_hco_denies_is_not_printed() {
     let template = objects::template("mine", Some("amd64, arm64"), "docker://quay.io/a/b:1");
