@@ -10,6 +10,8 @@ use std::io::{self, Write};
 
 use anyhow::{Result, bail};
 use kube::core::ApiResource;
+use kube_objects::json::Json;
+use operator_models::kubevirt::installation;
 use operator_models::ssp::data_sources::{
     GOLDEN_IMAGES_NAMESPACE, Key, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE,
 };
@@ -98,6 +100,8 @@ pub struct World {
     unread_machines: BTreeMap<Key, String>,
     /// The files that cannot be read.
     skipped: Option<Gap>,
+    /// Whether the nodes are those of the status, which has no names.
+    pub has_made_up_nodes: bool,
     pub nodes: List<Node>,
     pub crons: List<DataImportCron>,
     pub sources: List<DataSource>,
@@ -123,6 +127,7 @@ impl World {
             converted: Vec::new(),
             unread_machines: BTreeMap::new(),
             skipped: None,
+            has_made_up_nodes: false,
             nodes: List::new("Node", "v1", &[Check, Plan, Live]),
             crons: List::new("DataImportCron", CDI, &[Plan, Live]),
             sources: List::new("DataSource", CDI, &[Check, Plan, Live]),
@@ -325,6 +330,15 @@ impl World {
             (Some(only), None) => only.default_architecture.as_deref().map(Foreign::from),
             _ => None,
         }
+    }
+
+    /// The only KubeVirt that was read, if it reports its version.
+    pub fn kubevirt(&self) -> Option<installation::KubeVirt> {
+        let mut kubevirts = self.kubevirts.iter();
+        let only = kubevirts.next().filter(|_| kubevirts.next().is_none())?;
+        only.version.as_ref()?;
+        let list = json!({"items": [only]}).to_string();
+        installation::KubeVirt::only(Json::parse(list.as_bytes()).ok()?).ok()
     }
 
     pub fn gaps(&self) -> Vec<Gap> {

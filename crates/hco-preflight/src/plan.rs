@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 
 use anyhow::{Result, bail};
 use cluster::Notes;
+use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
 use crate::args::{self, PlanFailOn, PlanFormat};
@@ -103,7 +104,7 @@ impl<'c> Plan<'c> {
             rows: Vec::new(),
         };
         if plan.denied.is_none() {
-            plan.new_problems = plan.new_findings(Level::Deny).collect();
+            plan.new_problems = plan.new_problems();
         }
         let gaps = situation.world.gaps();
         plan.rows = gaps
@@ -135,10 +136,8 @@ impl<'c> Plan<'c> {
         };
         let problems = self.new_problems.iter();
         let problems = problems.map(|finding| row(Effect::Problem, finding));
-        let warnings = self
-            .new_findings(Level::Warn)
-            .filter(|finding| !IN_OTHER_ROWS.contains(&&*finding.rule))
-            .map(|finding| row(Effect::MinorProblem, finding));
+        let warnings = self.new_warnings();
+        let warnings = warnings.map(|finding| row(Effect::MinorProblem, finding));
         doubt
             .into_iter()
             .chain(denied.map(|what| self.row(Effect::Denied, what)))
@@ -147,22 +146,36 @@ impl<'c> Plan<'c> {
             .collect()
     }
 
-    /// The denials of a check of the cluster after the change, or the warnings of the change, without the findings of a
-    /// check before it. Without a file, the engine has compared the denials, because a problem can become larger.
-    fn new_findings(&self, level: Level) -> impl Iterator<Item = &'c Finding> {
-        let is_compared = level == Level::Deny && !self.situation.is_sent;
-        let before = self.situation.before.iter().filter(|_| !is_compared);
-        let known: Vec<&Finding> = before
-            .flat_map(|before| &before.report.findings)
-            .filter(|finding| finding.level <= level)
-            .collect();
-        let after = match level {
-            Level::Deny => self.situation.checked_after(),
-            _ => &self.situation.after.report,
+    /// The problems of a check of the cluster after the change, without those of a check before it, and the problems that
+    /// become larger.
+    fn new_problems(&self) -> Vec<&'c Finding> {
+        let situation = self.situation;
+        let denials = |report: &'c Report| {
+            let findings = report.findings.iter();
+            findings.filter(|finding| finding.level == Level::Deny)
         };
-        let after = after.findings.iter();
-        after
-            .filter(move |finding| finding.level == level)
+        let before = situation.before.iter();
+        let known: Vec<&Finding> = before.flat_map(|before| denials(&before.report)).collect();
+        let is_in = |known: &[&Finding], new: &Finding| known.iter().any(|old| is_same(old, new));
+        let mut new: Vec<&Finding> = denials(&situation.checked)
+            .filter(|finding| !is_in(&known, finding))
+            .collect();
+        // The engine compares the object with itself on the other nodes.
+        let larger = denials(&situation.after.report)
+            .filter(|finding| !situation.is_sent && !is_in(&new, finding))
+            .collect::<Vec<_>>();
+        new.extend(larger);
+        new
+    }
+
+    /// The warnings about the object that the change causes.
+    fn new_warnings(&self) -> impl Iterator<Item = &'c Finding> {
+        let before = self.situation.before.iter();
+        let known: Vec<&Finding> = before.flat_map(|before| &before.report.findings).collect();
+        let findings = self.situation.after.report.findings.iter();
+        findings
+            .filter(|finding| finding.level == Level::Warn)
+            .filter(|finding| !IN_OTHER_ROWS.contains(&&*finding.rule))
             .filter(move |new| !known.iter().any(|old| is_same(old, new)))
     }
 
@@ -189,18 +202,25 @@ impl<'c> Plan<'c> {
             let cautions = rows::cautions(self);
             rows.extend(cautions.iter().map(|what| self.row(Effect::Caution, what)));
         }
-        let mut asked = rows::rows(&self.sources);
-        let mut pending = self.pending.as_ref().map(rows::rows).unwrap_or_default();
+        let asked = rows::rows(&self.sources);
+        let pending = self.pending.as_ref().map(rows::rows).unwrap_or_default();
         // Outstanding changes that the requested change prevents are left out. Other nodes can change the details.
         let is_same = |asked: &Vec<Row>, pending: &Vec<Row>| {
             asked == pending
                 || !self.situation.is_sent
                     && (asked.iter().map(|row| row.effect)).eq(pending.iter().map(|row| row.effect))
         };
-        pending.retain(|key, rows| asked.get(key).is_some_and(|asked| is_same(asked, rows)));
-        asked.retain(|key, _| !pending.contains_key(key));
-        rows.extend(asked.into_values().flatten());
-        rows.extend(pending.into_values().flatten().map(Row::pending));
+        let is_pending = |key: &Key, rows: &Vec<Row>| {
+            pending
+                .get(key)
+                .is_some_and(|pending| is_same(rows, pending))
+        };
+        let (outstanding, asked): (Vec<_>, Vec<_>) = asked
+            .into_iter()
+            .partition(|(key, rows)| is_pending(key, rows));
+        rows.extend(asked.into_iter().flat_map(|(_, rows)| rows));
+        let outstanding = outstanding.into_iter().flat_map(|(_, rows)| rows);
+        rows.extend(outstanding.map(Row::pending));
         rows
     }
 
@@ -224,7 +244,7 @@ impl<'c> Plan<'c> {
 
     /// The problems of the current object that the change ends.
     fn ended(&self) -> impl Iterator<Item = &'c Finding> {
-        let after = self.situation.checked_after();
+        let after = &self.situation.checked;
         let before = self.situation.before.iter();
         before
             .flat_map(|before| &before.report.findings)

@@ -48,10 +48,10 @@ pub(crate) fn version(report: &Report) -> Option<HcoVersion> {
     HcoVersion::parse(&report.version.as_ref()?.number)
 }
 
-/// The KubeVirt that this version of HCO deploys, with this default architecture.
-pub(crate) fn kubevirt(report: &Report, default_architecture: String) -> KubeVirt {
+/// The KubeVirt that this version of HCO deploys.
+pub(crate) fn kubevirt(report: &Report) -> KubeVirt {
     let version = version(report).and_then(HcoVersion::kubevirt);
-    KubeVirt::new(default_architecture, version)
+    KubeVirt::new(String::new(), version)
 }
 
 /// How KubeVirt derives a VM's architecture, for users.

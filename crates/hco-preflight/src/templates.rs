@@ -39,7 +39,8 @@ fn used_annotation(of_status: &Value) -> Option<&str> {
 pub(crate) fn shows_own_annotation(object: &Value, of_status: &Value) -> bool {
     of_spec(object)
         .filter(|(_, of_spec)| name(of_spec) == name(of_status))
-        .any(|(_, of_spec)| text(of_spec, ANNOTATION) != used_annotation(of_status))
+        .map(|(_, of_spec)| text(of_spec, ANNOTATION).filter(|value| !value.is_empty()))
+        .any(|of_spec| of_spec != used_annotation(of_status))
 }
 
 /// A common template of the status as the setting has it.

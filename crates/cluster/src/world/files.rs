@@ -133,6 +133,7 @@ impl World {
         if !nodes.is_empty() {
             notes.push("there are no nodes: the architectures in the status of the HyperConverged are used, with one node each; add the output of `kubectl get nodes -o yaml`");
             self.nodes.objects = nodes;
+            self.has_made_up_nodes = true;
             self.nodes.state.is_read = true;
         }
     }

@@ -36,7 +36,11 @@ pub(crate) fn check<'f>(
     .flat_map(|(resource, field, patch, overridden)| {
         let violation = move |operation: Option<AnnotationOperation<'f>>| {
             let text = operation.as_ref().map_or(patch, |operation| operation.text);
+            let is_rejected = operation
+                .as_ref()
+                .is_none_or(|operation| !operation.is_applicable());
             Violation {
+                consequence: is_rejected.then_some(Consequence::HcoDenies),
                 value: format!("{resource} {}", normalized(text)).into(),
                 ..Violation::new(move || describe(resource, field, operation.as_ref(), overridden))
             }
@@ -69,7 +73,7 @@ fn describe<'f>(
 ) -> Description<'f> {
     let (fact, advice) = match operation {
         None => (
-            format!("The {resource} patch is not a valid JSON Patch: HCO rejects it."),
+            format!("The {resource} patch is not a valid JSON Patch"),
             "correct or remove the annotation",
         ),
         Some(operation) if operation.is_applicable() => (
@@ -81,7 +85,7 @@ fn describe<'f>(
         ),
         Some(operation) if operation.is_in_spec() => (
             format!(
-                "The {resource} patch has an operation with an unknown `op`, or without the `value` or `from` that it needs: HCO rejects the patch."
+                "The {resource} patch has an operation with an unknown `op`, or without the `value` or `from` that it needs"
             ),
             "correct or remove the operation",
         ),
@@ -92,7 +96,7 @@ fn describe<'f>(
             };
             (
                 format!(
-                    "The {resource} patch has an operation {path}, but paths must begin with /spec/: HCO rejects the patch."
+                    "The {resource} patch has an operation {path}, but paths must begin with /spec/"
                 ),
                 "correct or remove the operation",
             )

@@ -15,6 +15,7 @@ use operator_models::hco::golden_image::SHIPPED;
 use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::node::is_workload;
 use operator_models::hco::version::{HcoVersion, VersionSupport};
+use operator_models::kubevirt::installation::KubeVirt;
 use serde_json::{Map, Value};
 
 use super::nodes::{of_file, of_world};
@@ -26,7 +27,7 @@ use crate::input::apply;
 use crate::input::files::{self, Found};
 use crate::input::hco_version::ShownVersion;
 use crate::kubectl::Kubectl;
-use crate::report::{Changes, Finding, Forecast, Report};
+use crate::report::{self, Changes, Finding, Forecast, Report};
 use crate::rows::no_forecast::{NoForecast, denied_by_hco, unknown_in_status};
 use crate::rows::words;
 use crate::templates::{self, MODIFIED};
@@ -37,8 +38,8 @@ pub(crate) struct Situation {
     /// The current object; `None` if it does not exist yet.
     pub(crate) before: Option<Hco>,
     pub(crate) after: Hco,
-    /// The report of a check of the cluster after the change, if a file changes the object.
-    checked: Option<Report>,
+    /// The report of a check of the cluster after the change.
+    pub(crate) checked: Report,
     pub(crate) nodes_after: Vec<Node>,
     /// The forecast for the current object and nodes.
     pub(crate) forecast_before: Option<Forecast>,
@@ -238,10 +239,8 @@ impl Situation {
         comparison.nodes_before = has_other_nodes.then_some(&*list_before);
         let list_after = list(nodes_after.iter())?;
         let mut report_after = report(question, &list_after, Some(&comparison));
-        let checked = question.found.as_ref().map(|_| {
-            let question = Question::live(question.sent.clone());
-            report(&question, &list_after, Some(&comparison))
-        });
+        let checked = Question::live(question.sent.clone());
+        let checked = report(&checked, &list_after, Some(&comparison));
         let (forecast, changes) = (report_after.forecast.take(), report_after.changes.take());
         let forecast_before = report_after.forecast_before.take();
         let outlook = match forecast.zip(changes) {
@@ -354,11 +353,6 @@ impl Situation {
         self.before.as_ref().unwrap_or(&self.after)
     }
 
-    /// The report of a check of the cluster after the change.
-    pub(crate) fn checked_after(&self) -> &Report {
-        self.checked.as_ref().unwrap_or(&self.after.report)
-    }
-
     /// The names of the nodes that leave, sorted.
     pub(crate) fn leaving(&self) -> Vec<Foreign> {
         let after: BTreeSet<&str> = self.nodes_after.iter().map(|node| &*node.name).collect();
@@ -410,6 +404,14 @@ impl Situation {
         let changed = after.filter(|after| before.as_ref() != Some(after));
         let before = self.world.default_architecture().or(before);
         [before.clone(), changed.or(before)]
+    }
+
+    /// The KubeVirt that was read, or else the one of this version of HCO, with this default architecture.
+    pub(crate) fn kubevirt(&self, report: &Report, default_architecture: String) -> KubeVirt {
+        let read = self.world.kubevirt().filter(|_| self.version.is_none());
+        let mut kubevirt = read.unwrap_or_else(|| report::kubevirt(report));
+        kubevirt.default_architecture = default_architecture;
+        kubevirt
     }
 
     /// The version of HCO in a report, for the object before or after the change.

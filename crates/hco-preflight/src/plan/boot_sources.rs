@@ -61,7 +61,7 @@ pub(super) struct SourceBefore {
     /// The DataImportCron in its label.
     owner: Option<Key>,
     is_of_ssp: bool,
-    has_disk: bool,
+    pub(super) has_disk: bool,
     /// Whether CDI keeps the disk when its DataImportCron is deleted.
     pub(super) keeps_disk: bool,
     /// Whether the disk is deleted with its DataImportCron, and then imported again.

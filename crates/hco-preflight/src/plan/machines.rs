@@ -11,7 +11,7 @@ use operator_models::ssp::bundle;
 use operator_models::ssp::data_sources::Key;
 
 use crate::input::{Hco, Situation, has_virt_handler};
-use crate::report::{self, Changes, Forecast, is_in};
+use crate::report::{Changes, Forecast, is_in};
 use crate::rows::words::{self, OTHER_SOURCE};
 use crate::rows::{Effect, Row};
 
@@ -59,14 +59,19 @@ pub(crate) fn unable_to_start(situation: &Situation) -> BTreeSet<Row> {
         return BTreeSet::new();
     };
     let workload = before.report.workload_architectures.as_deref();
-    let Some(workload) = workload.filter(|names| !names.is_empty()) else {
+    // Without golden images, no finding says that no VM can start.
+    let mut findings = before.report.findings.iter();
+    let is_told = findings.any(|finding| finding.rule == "no-workload-nodes");
+    let Some(workload) = workload.filter(|names| !names.is_empty() || !is_told) else {
         return BTreeSet::new();
     };
     let [admission, _] = Admission::both(situation, before);
     let machines = situation.world.machines.iter();
-    let runs = ["Running", "Migrating", "Paused", "Terminating"];
-    let stopped = machines.filter(|machine| !runs.contains(&&*machine.status));
+    let stopped = machines.filter(|machine| !is_started(machine));
     let is_missing = |node: &str| {
+        if situation.world.has_made_up_nodes {
+            return false;
+        }
         let mut nodes = situation.nodes_after.iter();
         !nodes.any(|other| other.has_hostname(node) && has_virt_handler(before, other))
     };
@@ -255,7 +260,7 @@ impl<'w> Sides<'w> {
         let required = machine.hostname.as_deref()?;
         let mut nodes = self.nodes.values();
         let (node, departure) = nodes.find(|(node, _)| node.has_hostname(required))?;
-        if runs_on == Some(&*node.name) {
+        if runs_on == Some(&*node.name) || !has_virt_handler(self.situation.current(), node) {
             return None;
         }
         let leaves = match (*departure)? {
@@ -263,7 +268,7 @@ impl<'w> Sides<'w> {
             Departure::Excluded => false,
             Departure::Leaves => true,
         };
-        let detail = words::pinned(required, leaves, is_started(machine));
+        let detail = words::pinned(required, leaves, may_run(machine));
         // A VM of an architecture that also leaves has another row.
         let is_lost = self.gone.contains(&*node.architecture);
         (!is_lost).then(|| row(&machine.metadata.key(), Effect::NoNode, &detail))
@@ -277,14 +282,15 @@ impl<'w> Sides<'w> {
         let key = machine.metadata.key();
         let mut effects = Vec::new();
         let of_nodes = start.of_nodes.as_deref();
-        if let Some(of_nodes) = of_nodes.filter(|of_nodes| self.gone.contains(of_nodes)) {
+        let lost = of_nodes.filter(|of_nodes| self.gone.contains(of_nodes));
+        if let Some(of_nodes) = lost.filter(|_| !old.rejects(before)) {
             let is_selected = start.read.node_selector.is_some();
-            let detail = words::no_node_any_more(of_nodes, is_selected, is_started(machine));
+            let detail = words::no_node_any_more(of_nodes, is_selected, may_run(machine));
             effects.push(row(&key, Effect::NoNode, &detail));
         }
         if new.rejects(after) && !old.rejects(before) {
             let accepted = new.accepted.unwrap_or_default();
-            let detail = words::rejected_by_kubevirt(after, accepted, is_started(machine));
+            let detail = words::rejected_by_kubevirt(after, accepted, may_run(machine));
             effects.push(row(&key, Effect::RejectedByKubeVirt, &detail));
         }
         if before != after && !before.is_empty() && !after.is_empty() {
@@ -415,7 +421,7 @@ impl<'w> Admission<'w> {
             let default = default.as_ref().map_or("", Foreign::raw);
             Self {
                 world,
-                kubevirt: report::kubevirt(&hco.report, default.to_owned()),
+                kubevirt: situation.kubevirt(&hco.report, default.to_owned()),
                 sources,
                 accepted: hco.report.accepted_architectures.as_deref(),
             }
@@ -505,9 +511,22 @@ fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (Key, B
         })
 }
 
+/// Whether a VM runs, is about to, or still does.
 fn is_started(machine: &Machine) -> bool {
-    let stopped = ["Stopped", "Provisioning", "WaitingForVolumeBinding"];
-    !stopped.contains(&&*machine.status)
+    let started = [
+        "Running",
+        "Migrating",
+        "Paused",
+        "Starting",
+        "Stopping",
+        "Terminating",
+    ];
+    started.contains(&&*machine.status)
+}
+
+/// The same, if the state is unknown too.
+fn may_run(machine: &Machine) -> bool {
+    is_started(machine) || machine.status.is_empty()
 }
 
 /// The row of a VM that already runs without virt-handler.

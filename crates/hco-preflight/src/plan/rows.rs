@@ -51,7 +51,14 @@ fn rows_of(sources: &BootSources<'_>, source: &BootSource<'_>) -> Vec<Row> {
 fn other_change(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
     let changes = &sources.changes.data_sources;
     let is_deleted = changes.deleted.contains(&source.key);
-    if sources.is_left(source) && source.before.is_some() && !is_deleted {
+    if let Some(target) = sources
+        .retarget(&source.key)
+        .and_then(|target| target.to.as_ref())
+    {
+        return Some((Effect::Changed, words::now_points_to(target)));
+    }
+    let has_disk = source.before.as_ref().is_some_and(|before| before.has_disk);
+    if sources.is_left(source) && has_disk && !is_deleted {
         return Some((Effect::Changed, words::NO_LONGER_UPDATED.to_owned()));
     }
     // A DataSource that no template names belongs to SSP's VM templates.

@@ -13,13 +13,13 @@ use crate::report;
 use crate::rows::{Effect, Row, Severity, words};
 
 /// The VMs on nodes that the placement excludes, and those that cannot start.
-pub(super) fn affected(observed: &Situation) -> Vec<Row> {
+pub(super) fn affected(observed: &Situation) -> BTreeSet<Row> {
     // Without an evaluation, it is uncertain which nodes the placement excludes.
     let is_evaluated = report::exit(&observed.after.report) != Exit::Unjudged;
     let orphaned = on_excluded_nodes(observed).filter(|_| is_evaluated);
     // A plan shows them, too, but does not cause this.
     let severity = Severity::Loss;
-    let mut all: Vec<Row> = orphaned.map(|row| Row { severity, ..row }).collect();
+    let mut all: BTreeSet<Row> = orphaned.map(|row| Row { severity, ..row }).collect();
     let mut stopped = waiting(observed);
     stopped.extend(unable_to_start(observed));
     all.extend(broken(observed, &stopped));
