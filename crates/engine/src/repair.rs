@@ -6,6 +6,7 @@ use kube_objects::edit::{self, PatchOperation};
 use kube_objects::json::Json;
 use kube_objects::text::{cut, quote};
 use operator_models::ssp::architecture::knows_all;
+use operator_models::ssp::data_sources::Key;
 
 use crate::change::Change;
 use crate::evaluate::{Detection, Outcome, evaluate};
@@ -109,6 +110,7 @@ fn apply<'f>(
         next = steps(&Fixes::new(&change, inputs, settings, json, &detections))?;
         if next.is_empty() {
             still_denied(&detections)?;
+            check_disks(&fixes.lost(&change))?;
         }
     }
     Err("No repair was applied: each repair made another repair necessary.".to_owned())
@@ -168,23 +170,7 @@ fn steps(fixes: &Fixes<'_, '_>) -> Result<Vec<Step>, String> {
             ));
         }
     }
-    check_disks(fixes, &steps)?;
     Ok(steps)
-}
-
-/// Why the repairs from images are not possible: a boot source would lose its disk.
-fn check_disks(fixes: &Fixes<'_, '_>, steps: &[Step]) -> Result<(), String> {
-    let of_images = steps.iter().filter(|step| step.repair == Repair::FromImage);
-    let patch: Vec<PatchOperation> = of_images.flat_map(|step| step.patch.clone()).collect();
-    if patch.is_empty() {
-        return Ok(());
-    }
-    let why = match fixes.lost(&patch).as_deref() {
-        Some([]) => return Ok(()),
-        Some([lost, ..]) => format!("the boot source {} would lose its disk", quote(&lost.name)),
-        None => "the object is too large to find the disks that would be lost".to_owned(),
-    };
-    Err(format!("The repair from-image was not applied: {why}."))
 }
 
 /// The templates whose annotation has an entry that no repair may change: it is an existing problem, or its rule has no
@@ -261,4 +247,15 @@ fn still_denied(detections: &[Detection<'_>]) -> Result<(), String> {
     let list = rules.join(", ");
     let text = format!("No repair was applied, because the object would still be denied: {list}");
     Err(cut(text, 400) + ".")
+}
+
+/// Why the object is not repaired although it would be accepted: the repairs delete disks.
+fn check_disks(lost: &[Key]) -> Result<(), String> {
+    let Some(lost) = lost.first() else {
+        return Ok(());
+    };
+    Err(format!(
+        "No repair was applied, because the boot source {} would lose its disk.",
+        quote(&lost.name)
+    ))
 }

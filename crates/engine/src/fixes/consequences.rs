@@ -10,6 +10,7 @@ use operator_models::ssp::architecture::Architecture;
 use operator_models::ssp::data_sources::Key;
 
 use super::Fixes;
+use crate::change::Change;
 use crate::evaluate::{Detection, Outcome, evaluate};
 use crate::finding::Finding;
 use crate::request::MAX_EVALUATED_AGAIN;
@@ -40,7 +41,6 @@ impl Fixes<'_, '_> {
                 take_back(findings, |_| true);
                 return;
             };
-            let lost = self.without_impossible_disks(lost);
             if templates.is_empty() && lost.is_empty() {
                 return;
             }
@@ -90,9 +90,17 @@ impl Fixes<'_, '_> {
         lost
     }
 
-    /// The boot sources that no longer have a disk with a patch; `None` if the object cannot be evaluated with it.
-    pub(crate) fn lost(&self, patch: &[PatchOperation]) -> Option<Vec<Key>> {
-        Some(self.without_impossible_disks(self.consequences(patch)?.lost))
+    /// The boot sources that have a disk, and lose it if the object is corrected like this.
+    pub(crate) fn lost(&self, corrected: &Change<'_>) -> Vec<Key> {
+        // For an object that HCO rejects, the disks that it would have without the rejection count.
+        let unrejected = self.change.after.unrejected();
+        let original = unrejected.as_ref().unwrap_or(&self.change.after);
+        let forecasts = [original, &corrected.after].map(|side| side.forecast.as_ref().ok());
+        let lost = match forecasts {
+            [Some(before), Some(after)] => forecast::lost_image(State::new(before), after),
+            _ => Vec::new(),
+        };
+        self.without_impossible_disks(lost)
     }
 
     fn can_evaluate_again(&self) -> bool {
@@ -126,20 +134,10 @@ impl Fixes<'_, '_> {
                 templates.insert(template.unwrap_or_default().to_owned());
             }
         }
-        // For an object that HCO rejects, the disks that it would have without the rejection count.
-        let unrejected = self.change.after.unrejected();
-        let original = unrejected.as_ref().unwrap_or(&self.change.after);
-        let lost = original
-            .forecast
-            .as_ref()
-            .ok()
-            .map(State::new)
-            .zip(change.after.forecast.as_ref().ok())
-            .map(|(before, after)| forecast::lost_image(before, after));
         Some(Consequences {
             revealed,
             templates,
-            lost: lost.unwrap_or_default(),
+            lost: self.lost(&change),
         })
     }
 }
