@@ -35,7 +35,7 @@ pub(crate) enum NoForecast<'a> {
     NodesUnknown,
     NotDeployed,
     Rejected(Rejected<'a>),
-    /// HCO cannot decode a template. The forecast is the one without this rejection.
+    /// HCO's schema rejects a template. The forecast is the one without this rejection.
     Mistyped(Box<Forecast<'a>>),
 }
 
@@ -69,6 +69,15 @@ impl<'a> Side<'a> {
     /// The same object as if HCO and SSP rejected nothing; `None` if they reject nothing.
     pub(crate) fn unrejected(&self) -> Option<Self> {
         self.is_rejected().then(|| self.accepted(self.census))
+    }
+
+    /// The forecast, also if only HCO's schema rejects the object.
+    pub(crate) fn readable_forecast(&self) -> Option<&Forecast<'a>> {
+        match &self.forecast {
+            Ok(forecast) => Some(forecast),
+            Err(NoForecast::Mistyped(forecast)) => Some(forecast),
+            Err(_) => None,
+        }
     }
 
     pub(crate) fn is_rejected(&self) -> bool {

@@ -163,6 +163,11 @@ pub(crate) fn explain(rejection: &Rejection) -> Explanation {
             reason: escape(error, 120),
             advice: CORRECT,
         },
+        Rejection::ContentTypeUnknown(value) => at(
+            &["spec", "template", "spec", "contentType"],
+            &format!("contentType is {}", quote(value)),
+            "remove the field, because a DataImportCron cannot set it",
+        ),
     }
 }
 

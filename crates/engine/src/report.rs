@@ -128,8 +128,6 @@ pub enum NoForecastReport {
     NotDeployed,
     /// HCO rejects the object, or cannot reconcile it. A finding says why.
     RejectedByHco,
-    /// The schemas of HCO and SSP reject the contentType of this template.
-    ContentType(Foreign),
     /// SSP rejects this architecture of a node.
     Architecture(Foreign),
     /// SSP rejects the object, because no node has an architecture.

@@ -35,13 +35,12 @@ pub use crate::ssp::template::{Given, SspTemplate};
 pub enum Rejected<'a> {
     /// HCO rejects the HyperConverged, or fails to reconcile it.
     ByHco,
-    /// A field of a template has a wrong type, so that HCO rejects the HyperConverged.
+    /// A field of a template has a wrong type or an unknown contentType, so that the schema of HCO, or HCO, rejects the
+    /// HyperConverged.
     ///
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go, which decodes the
     /// whole object.
     Mistyped,
-    /// The API server rejects the SSP object, because of this template's contentType.
-    ContentType(&'a str),
     /// SSP rejects this architecture of a node, whether the import is on or off.
     UnknownArchitecture(&'a str),
     /// SSP rejects the object, because the import is on and no node has an architecture.
@@ -98,12 +97,6 @@ impl<'a> Forecast<'a> {
         let templates = ssp_templates(given, &images);
         if templates.iter().any(SspTemplate::is_mistyped) {
             return Err(Rejected::Mistyped);
-        }
-        if let Some(template) = templates
-            .iter()
-            .find(|template| has_unknown_content(template))
-        {
-            return Err(Rejected::ContentType(template.name));
         }
         let census = given.census;
         if let Some(unknown) = unknown_architecture(census) {
@@ -347,18 +340,6 @@ fn is_rejected(given: &Given<'_>) -> bool {
 fn ssp_patch(given: &Given<'_>, templates: &[SspTemplate<'_>]) -> SspPatch {
     let names = templates.iter().map(|template| template.name);
     SspPatch::new(given.hco.patches.ssp.as_deref(), names)
-}
-
-/// Whether the schema of SSP rejects the contentType of a template.
-fn has_unknown_content(template: &SspTemplate<'_>) -> bool {
-    // Most templates do not have the field. Searching the text for its name is cheaper than parsing.
-    let json = template.spec.template.json();
-    if json.is_none_or(|json| !json.text().contains("ontentType")) {
-        return false;
-    }
-    let volume = template.spec.template.object().object("spec");
-    let content = volume.field("contentType").string().ok().flatten();
-    content.is_some_and(|content| !["", "kubevirt", "archive"].contains(&content.as_str()))
 }
 
 fn same_names(crons: &[Cron]) -> BTreeSet<Key> {

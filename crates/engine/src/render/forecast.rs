@@ -35,9 +35,6 @@ pub(super) fn none(reason: &NoForecast<'_>) -> NoForecastReport {
     match reason {
         NoForecast::NodesUnknown => NoForecastReport::NodesUnknown,
         NoForecast::NotDeployed => NoForecastReport::NotDeployed,
-        NoForecast::Rejected(Rejected::ContentType(template)) => {
-            NoForecastReport::ContentType(Foreign::from(*template))
-        }
         NoForecast::Rejected(Rejected::UnknownArchitecture(name)) => {
             NoForecastReport::Architecture(Foreign::from(*name))
         }

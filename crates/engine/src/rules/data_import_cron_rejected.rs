@@ -12,11 +12,7 @@ pub(crate) static RULE: Rule =
 /// ssp-operator `internal/controllers/ssp_controller.go`, reconcileOperands: the first error ends the reconcile.
 pub(crate) fn check<'f>(side: &'f Side<'f>) -> impl Iterator<Item = Violation<'f>> {
     let configuration = &side.configuration;
-    let forecast = match &side.forecast {
-        Ok(forecast) => Some(forecast),
-        Err(NoForecast::Mistyped(forecast)) => Some(&**forecast),
-        Err(_) => None,
-    };
+    let forecast = side.readable_forecast();
     forecast.into_iter().flat_map(move |forecast| {
         let of_common = forecast.common_namespace_rejected();
         let rejected = |cron: &'f Cron| {
@@ -25,34 +21,47 @@ pub(crate) fn check<'f>(side: &'f Side<'f>) -> impl Iterator<Item = Violation<'f
         };
         forecast
             .first_of_templates(rejected)
-            .map(move |(template, index, reason)| {
-                Violation::of(template.name, move || {
-                    let explained = explain(reason);
-                    let path = configuration
-                        .path_of_index(Some(index), &[])
-                        .join(&explained.field);
-                    // The patch, if the correct value is certain. CDI can have another reason after this one, so a person
-                    // has to check the result.
-                    let patch = match reason {
-                        Rejection::FieldUnsettable(_) => Some(PatchOperation::remove(&path)),
-                        Rejection::ImageStreamWithoutNode => {
-                            Some(PatchOperation::add(&path, "node"))
-                        }
-                        _ => None,
-                    };
-                    Description {
-                        path,
-                        fact: format!(
-                            "The image of template {} is not imported, and SSP stops: unwanted imports stay, and VM templates are not updated. The DataImportCron is rejected ({}).",
-                            quote(template.name),
-                            explained.reason
-                        ),
-                        fixes: vec![Proposal::edits(explained.advice, Vec::from_iter(patch))],
-                    }
+            .map(move |(template, index, reason)| Violation {
+                consequence: reason.is_of_schema().then_some(Consequence::HcoDenies),
+                ..Violation::of(template.name, move || {
+                    describe(configuration, template.name, index, reason)
                 })
             })
             .chain(of_common.then(|| of_common_templates(configuration)))
     })
+}
+
+fn describe<'f>(
+    configuration: &Configuration<'_>,
+    template: &str,
+    index: usize,
+    reason: &Rejection,
+) -> Description<'f> {
+    let (name, explained) = (quote(template), explain(reason));
+    let template = configuration.path_of_index(Some(index), &[]);
+    let path = template.join(&explained.field);
+    // The patch, if the correct value is certain. CDI can have another reason after this one, so a person has to check
+    // the result.
+    let patch = match reason {
+        Rejection::FieldUnsettable(_) | Rejection::ContentTypeUnknown(_) => {
+            Some(PatchOperation::remove(&path))
+        }
+        Rejection::ImageStreamWithoutNode => Some(PatchOperation::add(&path, "node")),
+        _ => None,
+    };
+    let why = explained.reason;
+    let fact = if reason.is_of_schema() {
+        format!("Template {name} is not valid ({why})")
+    } else {
+        format!(
+            "The image of template {name} is not imported, and SSP stops: unwanted imports stay, and VM templates are not updated. The DataImportCron is rejected ({why})."
+        )
+    };
+    Description {
+        path,
+        fact,
+        fixes: vec![Proposal::edits(explained.advice, Vec::from_iter(patch))],
+    }
 }
 
 /// The API server rejects the DataImportCrons of the templates that HCO adds, because their namespace is invalid.

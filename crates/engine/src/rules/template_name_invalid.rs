@@ -42,31 +42,29 @@ pub(crate) fn check<'f>(side: &'f Side<'f>) -> Box<dyn Iterator<Item = Violation
     let violation = move |name: InvalidName<'f>| {
         Violation::of(name.template, move || name.describe(configuration))
     };
+    if let Some(forecast) = side.readable_forecast() {
+        let invalid = forecast
+            .first_of_templates(|cron| Some((problem(forecast, cron)?, cron.architecture)))
+            .map(
+                |(template, index, ((field, reason), architecture))| InvalidName {
+                    template: template.name,
+                    index,
+                    field,
+                    reason,
+                    suffix: architecture.map_or(0, |_| SUFFIX),
+                },
+            )
+            .map(violation);
+        return Box::new(invalid);
+    }
     let is_invalid: fn(&str) -> bool = match &side.forecast {
-        Ok(forecast) => {
-            let invalid = forecast
-                .first_of_templates(|cron| Some((problem(forecast, cron)?, cron.architecture)))
-                .map(
-                    |(template, index, ((field, reason), architecture))| InvalidName {
-                        template: template.name,
-                        index,
-                        field,
-                        reason,
-                        suffix: architecture.map_or(0, |_| SUFFIX),
-                    },
-                )
-                .map(violation);
-            return Box::new(invalid);
-        }
         Err(NoForecast::Rejected(Rejected::NameMissing)) => str::is_empty,
-        // Another rule reports why nothing is created.
-        Err(NoForecast::Rejected(_) | NoForecast::Mistyped(_) | NoForecast::NotDeployed) => {
-            return Box::new(std::iter::empty());
-        }
         // Some names are invalid on any nodes.
         Err(NoForecast::NodesUnknown) => {
             |name| !is_dns1123_subdomain(name) || name.len() > NAME_MAX
         }
+        // Another rule reports why nothing is created.
+        _ => return Box::new(std::iter::empty()),
     };
     let invalid = configuration
         .hco

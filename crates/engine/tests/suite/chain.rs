@@ -83,14 +83,17 @@ fn compare_create(row: &Value) -> Result<Class, Difference> {
     }
     let is_nameless = string(&error["message"]).contains("missing name");
     if !error.is_null() {
-        let fired = OF_TEMPLATES
-            .iter()
-            .find(|rule| !fired(&report, rule).is_empty());
-        return match fired {
-            Some(&"template-name-invalid") if is_nameless => Ok(None),
-            None if !is_nameless => Ok(None),
-            fired => Err(("error", format!("{error}, fired: {fired:?}"))),
+        let mut rules = OF_TEMPLATES.iter();
+        let fired = rules.find(|rule| !fired(&report, rule).is_empty());
+        let expected = match string(&error["at"]) {
+            _ if is_nameless => Some(&"template-name-invalid"),
+            "schema" => Some(&"data-import-cron-rejected"),
+            _ => None,
         };
+        if fired != expected {
+            return Err(("error", format!("{error}, fired: {fired:?}")));
+        }
+        return Ok(None);
     }
     let managed = managed_data_sources(&row["hco"]);
     let wanted = Wanted::of(expected, &managed);
@@ -114,14 +117,7 @@ fn compare_create(row: &Value) -> Result<Class, Difference> {
             _ => theirs == ours,
         };
         if !agrees {
-            let column = match rule {
-                "template-name-invalid" | "data-import-cron-rejected" => "crons.refused",
-                "schedule-never-runs" => "crons.polling",
-                "data-source-shared" => "lost",
-                _ => "dataSources",
-            };
-            let fact = format!("{rule}: theirs {theirs:?}, ours {ours:?}");
-            return Err((column, fact));
+            return Err((rule, format!("theirs {theirs:?}, ours {ours:?}")));
         }
     }
     Ok(wanted.0.contains_key(UNKNOWN_POLLING).then_some(UNSETTLED))

@@ -54,20 +54,11 @@ impl NoForecast {
     }
 }
 
-/// Why HCO would deny the object, regardless of the policy; empty if it would not. The rules about requests that HCO's
-/// webhook denies report this, except for its schema.
+/// Why HCO would deny the object, regardless of the policy; empty if it would not.
 pub(crate) fn denied_by_hco(report: &Report) -> Vec<String> {
     let denies = |finding: &&Finding| finding.consequence == Some(Consequence::HcoDenies);
-    let mut facts: Vec<String> = report
-        .findings
-        .iter()
-        .filter(denies)
-        .map(words::finding)
-        .collect();
-    if let Some(NoForecastReport::ContentType(template)) = &report.no_forecast {
-        facts.push(words::content_type(template));
-    }
-    facts
+    let findings = report.findings.iter().filter(denies);
+    findings.map(words::finding).collect()
 }
 
 /// An architecture in HCO's status because of which SSP, and therefore HCO, denies every change.

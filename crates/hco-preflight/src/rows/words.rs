@@ -17,12 +17,6 @@ pub(crate) fn fires(alert: &str) -> String {
     format!(" The alert {alert} fires.")
 }
 
-pub(crate) fn content_type(template: &Foreign) -> String {
-    format!(
-        "The contentType of template `{template}` is neither kubevirt nor archive: the schema of HCO denies the request."
-    )
-}
-
 pub(crate) fn architecture_in_status(name: &str) -> String {
     format!(
         "HCO denies every change while its status lists the architecture `{}`, which SSP rejects: first remove its nodes, or, if they are workers, take the worker label off them.",

@@ -148,6 +148,9 @@ impl<'a> SspTemplate<'a> {
                 None => "0 */12 * * *".to_owned(),
             };
         }
+        let mut verdict = examine_spec(&spec)?;
+        let unknown_content = unknown_content(&spec).map(Rejection::ContentTypeUnknown);
+        verdict.rejected = unknown_content.or(verdict.rejected);
         Ok(Some(Self {
             name: image.name,
             index: image.template.map(|template| template.index),
@@ -155,7 +158,7 @@ impl<'a> SspTemplate<'a> {
             architectures,
             architecture_label,
             metadata_rejected,
-            verdict: examine_spec(&spec)?,
+            verdict,
             origin: Arc::new(spec.origin()),
             spec: completed(spec, image, given),
             has_unknown_schedule: has_unknown_schedule
@@ -163,9 +166,10 @@ impl<'a> SspTemplate<'a> {
         }))
     }
 
-    /// Whether a field of the template has a wrong type, so that HCO rejects the whole object.
+    /// Whether the schema of HCO rejects the template.
     pub(crate) fn is_mistyped(&self) -> bool {
-        matches!(self.verdict.rejected, Some(Rejection::WrongType { .. }))
+        let rejected = self.verdict.rejected.as_ref();
+        rejected.is_some_and(Rejection::is_of_schema)
     }
 
     /// CDI's verdict on a cron of the template.
@@ -188,6 +192,16 @@ impl<'a> SspTemplate<'a> {
             spec: &self.spec,
         }
     }
+}
+
+/// The contentType, if the schemas of HCO and SSP do not allow it.
+fn unknown_content(spec: &Spec<'_>) -> Option<String> {
+    // Most templates do not have the field. Searching the text for its name is cheaper than parsing.
+    let json = spec.template.json();
+    json.filter(|json| json.text().contains("ontentType"))?;
+    let volume = spec.template.object().object("spec");
+    let content = volume.field("contentType").string().ok()??;
+    (!["", "kubevirt", "archive"].contains(&content.as_str())).then_some(content)
 }
 
 fn completed<'a>(mut spec: Spec<'a>, image: &GoldenImage<'_>, given: &Given<'_>) -> Spec<'a> {

@@ -76,8 +76,8 @@ pub(super) fn words(rejection: &Rejection) -> &str {
         }
         Rejection::PvcIncomplete => " source PVC is not valid",
         Rejection::ScheduleInvalid => " Illegal cron schedule",
-        // The rows have no field of another type.
-        Rejection::WrongType { .. } => "wrong type",
+        // The rows have nothing that the schema of HCO rejects.
+        Rejection::WrongType { .. } | Rejection::ContentTypeUnknown(_) => "schema",
         Rejection::ImportsToKeepNegative => " Illegal ImportsToKeep value",
         Rejection::GarbageCollectUnknown(_) => " Illegal GarbageCollect value",
         Rejection::ManagedDataSourceMissing => " Illegal ManagedDataSource value",

@@ -48,7 +48,7 @@ pub(super) fn compare<'a>(
         (Ok(forecast), "") => forecast,
         (Ok(_), _) => return Err(("error", format!("nobody refuses it: {error}"))),
         (Err(Rejected::ByHco | Rejected::Mistyped), "hco") => return Ok(None),
-        (Err(Rejected::ContentType(_)), "ssp-webhook") if at == "schema" => return Ok(None),
+        (Err(Rejected::Mistyped), "ssp-webhook") if at == "schema" => return Ok(None),
         (
             Err(
                 Rejected::UnknownArchitecture(_) | Rejected::NoArchitecture | Rejected::NameMissing,

@@ -44,11 +44,17 @@ pub enum Rejection {
     ImportsToKeepNegative,
     GarbageCollectUnknown(String),
     WrongType { path: FieldPath, error: String },
+    ContentTypeUnknown(String),
     ManagedDataSourceMissing,
     ManagedDataSourceTooLong,
 }
 
 impl Rejection {
+    /// Whether the schema of HCO rejects the whole HyperConverged.
+    pub fn is_of_schema(&self) -> bool {
+        matches!(self, Self::WrongType { .. } | Self::ContentTypeUnknown(_))
+    }
+
     /// The field of the template whose value is not a valid name; `None` if another field is the reason.
     pub fn invalid_name(&self) -> Option<[&'static str; 2]> {
         match self {
