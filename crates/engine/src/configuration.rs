@@ -1,6 +1,7 @@
 //! A HyperConverged, and what follows from it without the nodes: its import and its golden images.
 
 use std::collections::BTreeSet;
+use std::iter;
 use std::sync::Arc;
 
 use kube_objects::path::FieldPath;
@@ -12,7 +13,7 @@ use operator_models::hco::golden_image::{
 };
 use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::import::Import;
-use operator_models::hco::jsonpatch;
+use operator_models::hco::jsonpatch::{self, SspPatch};
 use operator_models::hco::node::Census;
 use operator_models::hco::template::{ARCHITECTURES, Template};
 use operator_models::hco::version::HcoVersion;
@@ -49,6 +50,8 @@ pub(crate) struct Configuration<'a> {
     pub(crate) installation: &'a Installation<'a>,
     pub(crate) origin: Origin,
     pub(crate) import: Import,
+    /// The import in SSP, which a jsonpatch annotation can set.
+    pub(crate) ssp_import: Import,
     /// Whether HCO's webhook denies the request, because the feature gate and the field contradict each other.
     pub(crate) contradicts_itself: bool,
     pub(crate) golden_images: Vec<GoldenImage<'a>>,
@@ -64,14 +67,17 @@ impl<'a> Configuration<'a> {
     ) -> Self {
         let version = installation.version;
         let import_before = before.map(|before| &before.import);
+        let import = match import_before {
+            Some(before) => hco.import.resolve_update(before, version),
+            None => hco.import.resolve(version),
+        };
+        let patch = SspPatch::new(hco.patches.ssp.as_deref(), iter::empty());
         Self {
             hco,
             installation,
             origin,
-            import: match import_before {
-                Some(before) => hco.import.resolve_update(before, version),
-                None => hco.import.resolve(version),
-            },
+            import,
+            ssp_import: patch.enables_import(import).into(),
             contradicts_itself: matches!(origin, Origin::Sent | Origin::Audited)
                 && hco.import.gate_index(version).is_some()
                 && hco.import.contradicts_itself(import_before, version),
@@ -123,7 +129,9 @@ impl<'a> Configuration<'a> {
         &'c self,
         census: &'c Census,
     ) -> impl Iterator<Item = (&'a Template<'a>, Annotation<'a>, BTreeSet<&'c str>)> {
-        self.golden_images.iter().filter_map(|image| {
+        let images = self.golden_images.iter();
+        let images = images.filter(|_| self.ssp_import == Import::Enabled);
+        images.filter_map(|image| {
             let supported = image.annotation.possible()?.supported(&census.workload);
             let template = image.template.filter(|_| supported.len() > 1)?;
             Some((template, image.annotation, supported))

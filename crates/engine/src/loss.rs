@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use operator_models::forecast::{Forecast, ImportStop};
+use operator_models::forecast::ImportStop;
 use operator_models::hco::golden_image::{GoldenImage, accepted_images};
 use operator_models::hco::import::Import;
 
@@ -123,15 +123,12 @@ fn imports_of<'a>(image: &GoldenImage<'a>, side: &'a Side<'a>) -> Imports<'a> {
         Import::Disabled => None,
         Import::Enabled => image.annotation.possible(),
     };
-    // A jsonpatch annotation can disable the import in SSP.
-    let is_off_in_ssp = |forecast: &Forecast<'_>| forecast.import == Import::Disabled;
-    let is_once = side.forecast.as_ref().is_ok_and(is_off_in_ssp);
     match (value, side.census) {
         (None, _) => Imports::Once,
         (Some(_), None) => Imports::Nothing,
         (Some(value), Some(census)) => match value.supported(&census.workload) {
             kept if kept.is_empty() => Imports::Nothing,
-            _ if is_once => Imports::Once,
+            _ if side.configuration.ssp_import == Import::Disabled => Imports::Once,
             kept => Imports::For(kept),
         },
     }

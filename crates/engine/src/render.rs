@@ -180,14 +180,15 @@ fn boots(
     missing: &BTreeSet<(&str, &str)>,
 ) -> BTreeMap<String, Boot> {
     let configuration = &change.after.configuration;
+    let is_kept_by_hco = configuration.import == Import::Enabled;
+    let is_import_on = is_kept_by_hco && configuration.ssp_import == Import::Enabled;
     // With the import off, the image is imported for the architecture of the node on which the import runs.
-    let is_determined = configuration.import == Import::Enabled || census.workload.len() == 1;
+    let is_determined = is_import_on || census.workload.len() == 1;
     let supported = image
         .annotation
         .value()
-        .filter(|_| is_determined)
-        .map(|value| value.supported(&census.workload));
-    let is_import_on = configuration.import == Import::Enabled;
+        .map(|value| value.supported(&census.workload))
+        .filter(|names| is_determined || is_kept_by_hco && names.is_empty());
     let contents = is_import_on
         .then(|| change.images.architectures_of(configuration, image))
         .flatten();

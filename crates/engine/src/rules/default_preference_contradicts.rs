@@ -18,6 +18,7 @@ pub(crate) fn check<'f>(
     configuration
         .annotations()
         .filter(move |_| version.requires_architectures_in_preferences())
+        .filter(|_| configuration.ssp_import == Import::Enabled)
         .filter_map(move |(template, value)| {
             let preference = configuration.default_preference(template)?;
             let required = required_architecture(preference)?;
