@@ -100,6 +100,13 @@ pub fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, St
     {
         return Err(format!("{lost:?} loses its disk"));
     }
+    let known = lost(&before);
+    if let Some(lost) = lost(&after)
+        .into_iter()
+        .find(|source| !known.contains(source) && !impossible.contains(source))
+    {
+        return Err(format!("{lost:?} loses its disk in this update"));
+    }
     let left: Vec<&Fix> = after.findings.iter().filter_map(complete).collect();
     if apply(&edited, &after.patch)? != edited {
         return Err(format!("left to apply: {left:#?}"));
@@ -117,6 +124,13 @@ fn filled(report: &Report) -> BTreeSet<(&str, &str)> {
     filled
         .map(|source| (source.namespace.raw(), source.name.raw()))
         .collect()
+}
+
+/// The DataSources that an update leaves without a disk, by namespace and name.
+fn lost(report: &Report) -> BTreeSet<(&str, &str)> {
+    let changes = report.changes.iter();
+    let lost = changes.flat_map(|changes| &changes.lost_image);
+    lost.map(|key| (&*key.namespace, &*key.name)).collect()
 }
 
 /// The DataSources of templates whose image does not support a listed architecture. A fix cannot delete their disks, which do

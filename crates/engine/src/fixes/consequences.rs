@@ -10,7 +10,7 @@ use operator_models::ssp::architecture::Architecture;
 use operator_models::ssp::data_sources::Key;
 
 use super::Fixes;
-use crate::change::Change;
+use crate::change::{Change, find_changes};
 use crate::evaluate::{Detection, Outcome, evaluate};
 use crate::finding::Finding;
 use crate::request::MAX_EVALUATED_AGAIN;
@@ -55,12 +55,13 @@ impl Fixes<'_, '_> {
     }
 
     /// The forecast assumes that an image supports every architecture. Removes the disks of architectures that it does
-    /// not support, unless the object before the update has them.
+    /// not support, unless the stored object has them.
     fn without_impossible_disks(&self, mut lost: Vec<Key>) -> Vec<Key> {
         let configuration = self.configuration();
-        let before = self.change.before.map(|before| &before.forecast);
+        let unchanged = Some(&self.change.after).filter(|_| configuration.hco.is_stored);
+        let stored = self.change.before.or(unchanged);
         let existed = |key: &Key| {
-            let source = before.and_then(|forecast| forecast.as_ref().ok()?.data_sources.get(key));
+            let source = stored.and_then(|side| side.forecast.as_ref().ok()?.data_sources.get(key));
             source.is_some_and(|source| source.filled == Some(true))
         };
         for image in &configuration.golden_images {
@@ -90,7 +91,8 @@ impl Fixes<'_, '_> {
         lost
     }
 
-    /// The boot sources that have a disk, and lose it if the object is corrected like this.
+    /// The boot sources that have a disk with the original object or before the update, and lose it only if the object is
+    /// corrected like this.
     pub(crate) fn lost(&self, corrected: &Change<'_>) -> Vec<Key> {
         // For an object that HCO rejects, the disks that it would have without the rejection count.
         let unrejected = self.change.after.unrejected();
@@ -100,7 +102,16 @@ impl Fixes<'_, '_> {
             [Some(before), Some(after)] => forecast::lost_image(State::new(before), after),
             _ => Vec::new(),
         };
-        self.without_impossible_disks(lost)
+        let intended = find_changes(self.change.before, original, self.inputs.objects);
+        let intended = intended.map(|changes| changes.lost_image);
+        let with_fixes = corrected.changes.iter().flat_map(|all| &all.lost_image);
+        let by_update = with_fixes.filter(|key| {
+            intended
+                .as_ref()
+                .is_none_or(|intended| !intended.contains(key))
+        });
+        let lost = lost.into_iter().chain(by_update.cloned());
+        self.without_impossible_disks(lost.collect())
     }
 
     fn can_evaluate_again(&self) -> bool {
