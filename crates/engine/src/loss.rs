@@ -37,7 +37,10 @@ pub(crate) fn losses(
     let [had, has] = accepted.map(imports);
     let [stopped, stops] = accepted.map(stops);
     let of_templates = has.iter().filter_map(|(name, now)| {
-        let loss = lost_import(had.get(name)?, now, after).or_else(|| {
+        let had = had
+            .get(name)
+            .filter(|had| !matches!(had, Imports::Nothing))?;
+        let loss = lost_import(had, now, after).or_else(|| {
             let known = stopped.get(name).cloned().unwrap_or_default();
             let stop = stops.get(name)?.difference(&known).next()?;
             Some(Loss::Stop(*stop))

@@ -369,15 +369,18 @@ impl Side<'_> {
         if self.enabled(name).next().is_none() || new.enabled(name).next().is_none() {
             return Some(false);
         }
-        let has_less = match (self.has(name), new.has(name)) {
+        let had = self.has(name);
+        if had == Has::Of(BTreeSet::new()) {
+            return Some(false);
+        }
+        let has_less = match (had, new.has(name)) {
             (Has::Once, Has::Of(kept)) => Some(kept.is_empty()),
             (Has::Of(before), Has::Once) => Some(before.intersection(&new.workload).count() > 1),
             (Has::Of(before), Has::Of(kept)) => Some(
-                !before.is_empty()
-                    && (kept.is_empty()
-                        || !before
-                            .intersection(&new.workload)
-                            .all(|name| kept.contains(name))),
+                kept.is_empty()
+                    || !before
+                        .intersection(&new.workload)
+                        .all(|name| kept.contains(name)),
             ),
             (Has::Once, Has::Once) => Some(false),
             _ => None,
