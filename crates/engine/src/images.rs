@@ -7,6 +7,7 @@ use kube_objects::text;
 use operator_models::cdi::image::{Contents, Image, Registry, Unknown};
 use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::node::Census;
+use operator_models::hco::template::Template;
 
 use crate::configuration::Configuration;
 
@@ -16,8 +17,10 @@ const LIMIT: usize = 20;
 /// The images of a request that were looked up, and why others were not. By default, none is looked up.
 #[derive(Debug, Default)]
 pub(crate) struct Images {
-    /// Whether the settings ask for look-ups, but none is made. Then no fix of an annotation is complete.
+    /// Whether the settings ask for look-ups, but none is made.
     pub(crate) are_skipped: bool,
+    /// The images, with their annotations, that the object before the update had, and that are not looked up.
+    pub(crate) existing: BTreeSet<String>,
     /// The answers by the name of the template and the URL. Thousands of templates can have the same image.
     answers: BTreeMap<(String, String), Rc<Result<Contents, Unknown>>>,
     excess: usize,
@@ -32,6 +35,16 @@ impl Images {
             are_skipped: true,
             ..Self::default()
         }
+    }
+
+    /// Whether the image is looked up only after a change of its annotation. Then no fix of the annotation is complete.
+    pub(crate) fn is_skipped(
+        &self,
+        configuration: &Configuration<'_>,
+        template: &Template<'_>,
+    ) -> bool {
+        let identity = || identity(configuration, &GoldenImage::of_spec(template));
+        self.are_skipped || !self.existing.is_empty() && self.existing.contains(&identity())
     }
 
     /// The contents of an image, or why they are unknown; `None` if it is not looked up.
@@ -151,10 +164,7 @@ fn url<'a>(configuration: &Configuration<'a>, image: &GoldenImage<'a>) -> Option
 
 /// The image and the annotation. If neither changes, an update does not look up the image again.
 pub(crate) fn identity(configuration: &Configuration<'_>, image: &GoldenImage<'_>) -> String {
-    let annotation = match image.template {
-        Some(template) => template.architectures.as_deref(),
-        None => image.annotation.value().map(|value| value.0),
-    };
+    let annotation = image.annotation.stated().map(|value| value.0);
     let url = url(configuration, image).unwrap_or_default();
     format!("{} {url} {annotation:?}", image.name)
 }

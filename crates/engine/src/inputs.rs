@@ -165,13 +165,15 @@ fn read_images(
     }
     let existing = before
         .filter(|before| before.import == Import::Enabled)
-        .map(|before| existing_images(before, census, census_before))
+        .map(|before| existing_images(before, census, census_before, settings))
         .unwrap_or_default();
     let wanted = after.golden_images.iter().filter(|image| {
         is_checked(image, settings) && !existing.contains(&images::identity(after, image))
     });
     let is_allowed = |host: &str| settings.allows(host);
-    Images::look_up(after, wanted, census, is_allowed, registry)
+    let mut images = Images::look_up(after, wanted, census, is_allowed, registry);
+    images.existing = existing;
+    images
 }
 
 fn is_checked(image: &GoldenImage<'_>, settings: &Settings) -> bool {
@@ -194,6 +196,7 @@ fn existing_images(
     before: &Configuration<'_>,
     census: &Census,
     census_before: Option<&Census>,
+    settings: &Settings,
 ) -> BTreeSet<String> {
     let known = census_before
         .map(|before| &before.workload)
@@ -204,6 +207,7 @@ fn existing_images(
         .golden_images
         .iter()
         .filter(|image| !adds_architecture || matches!(image.annotation, Annotation::Spec(_)))
+        .filter(|image| is_checked(image, settings))
         .map(|image| images::identity(before, image))
         .collect()
 }

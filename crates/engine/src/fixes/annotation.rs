@@ -123,6 +123,12 @@ impl<'f> Fixes<'_, 'f> {
         Fix::edits("disable the template", patch)
     }
 
+    /// Whether a corrected annotation makes the policy look up the image of a template for the first time.
+    pub(super) fn is_image_skipped(&self, template: &Template<'_>) -> bool {
+        let images = self.change.images;
+        images.is_skipped(self.configuration(), template)
+    }
+
     /// How a value agrees with the image of a template; `None` if the image was not looked up.
     pub(super) fn fit(&self, template: &Template<'f>, value: &str) -> Option<ImageAgreement> {
         let (supported, workload) = (self.supported(template)?, self.workload());
@@ -181,7 +187,7 @@ impl<'f> Fixes<'_, 'f> {
             "correct the annotation; verify that this is the value that you intend"
         };
         let complete = correction.is_certain
-            && !self.change.images.are_skipped
+            && !self.is_image_skipped(template)
             && !self.is_denied(template, &correction.value);
         let fix = self
             .annotate(summary, template, ARCHITECTURES, correction.value)

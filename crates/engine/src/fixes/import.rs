@@ -84,14 +84,12 @@ impl<'a> Fixes<'_, 'a> {
         }
         let command = (is_flag_alone && is_field_alone)
             .then(|| merge_command(hco, &hco.fields.import.path(), true));
+        let mut corrected = corrections.into_iter().flatten();
+        let is_skipped = self.change.images.are_skipped
+            || corrected.any(|(template, _)| self.is_image_skipped(template));
         // Whether to use a preview feature is the user's decision.
         let fix = Fix::edits(summary, patch)
-            .complete_if(
-                !is_preview
-                    && corrections.is_some()
-                    && revealed.is_empty()
-                    && !self.change.images.are_skipped,
-            )
+            .complete_if(!is_preview && corrections.is_some() && revealed.is_empty() && !is_skipped)
             .with_command(command);
         if lost.is_empty() {
             fix.with_repair(Repair::EnableImport)
