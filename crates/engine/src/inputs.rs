@@ -155,11 +155,12 @@ fn read_images(
         let mut rules = RULES.iter();
         rules.any(|rule| rule.repair == Some(Repair::EnableImport) && settings.is_checked(rule))
     };
-    let lacked = before.zip(census_before);
+    let is_existing = before.zip(census_before).is_some_and(|(before, known)| {
+        let mut names = census.workload.keys();
+        lacks_import(before, known) && names.all(|name| known.workload.contains_key(name))
+    });
     let is_read = after.import == Import::Enabled
-        || lacks_import(after, census)
-            && !lacked.is_some_and(|(before, census)| lacks_import(before, census))
-            && is_repaired();
+        || lacks_import(after, census) && !is_existing && is_repaired();
     if !is_read {
         return Images::skipped();
     }
