@@ -10,7 +10,7 @@ use crate::evaluate::evaluate;
 use crate::fixes::Fixes;
 use crate::inputs::Inputs;
 use crate::render;
-use crate::repair::{Repaired, repair};
+use crate::repair::{Repaired, obstacle_of_size, repair};
 use crate::report::Report;
 use crate::request::{self, Detail, HyperConvergedRequest, VirtualMachineRequest};
 use crate::settings::Settings;
@@ -85,9 +85,11 @@ fn conclude(
     inputs: &Inputs<'_>,
     change: &Change<'_>,
     object: Json<'_>,
-    repaired: Repaired,
+    mut repaired: Repaired,
 ) -> Report {
     let detections = evaluate(change, &request.settings);
+    let of_size = || obstacle_of_size(request, &detections);
+    repaired.obstacle = repaired.obstacle.or_else(of_size);
     let fixes = Fixes::new(change, inputs, &request.settings, object, &detections);
     let report = render::report(change, inputs, request.detail);
     let (name, settings) = (&request.name, &request.settings);

@@ -63,13 +63,26 @@ pub(crate) fn repair<'f>(
     inputs: &'f Inputs<'f>,
     request: &HyperConvergedRequest<'_>,
 ) -> Repaired {
-    if request.settings.repairs.is_empty() && request.too_large_for.is_empty() {
+    if request.settings.repairs.is_empty() {
         return Repaired::default();
     }
     apply(change, inputs, request).unwrap_or_else(|obstacle| Repaired {
         obstacle: Some(obstacle),
         ..Repaired::default()
     })
+}
+
+/// Why none of the repairs that the settings ask for was applied to a large object.
+pub(crate) fn obstacle_of_size(
+    request: &HyperConvergedRequest<'_>,
+    detections: &[Detection<'_>],
+) -> Option<String> {
+    let mut repairable = detections.iter().filter(|detection| {
+        detection.outcome != Outcome::Carried && request.too_large_for.contains(&detection.rule.id)
+    });
+    repairable
+        .next()
+        .map(|_| "No repair was applied: the object has more than 128 KiB.".to_owned())
 }
 
 fn apply<'f>(
@@ -81,12 +94,6 @@ fn apply<'f>(
     const PASSES: usize = 8;
     let settings = &request.settings;
     let detections = evaluate(change, settings);
-    let is_too_large = |detection: &Detection<'_>| {
-        detection.outcome != Outcome::Carried && request.too_large_for.contains(&detection.rule.id)
-    };
-    if detections.iter().any(is_too_large) {
-        return Err("No repair was applied: the object has more than 128 KiB.".to_owned());
-    }
     let fixes = Fixes::new(change, inputs, settings, request.object, &detections);
     let mut next = steps(&fixes)?;
     let mut repaired = Repaired::default();

@@ -66,11 +66,14 @@ pub(crate) fn check<'f>(side: &'f Side<'f>) -> Box<dyn Iterator<Item = Violation
         // Another rule reports why nothing is created.
         _ => return Box::new(std::iter::empty()),
     };
+    // A request of a megabyte can have 300,000 templates without a name.
+    let mut names = BTreeSet::new();
     let invalid = configuration
         .hco
         .templates
         .iter()
         .filter(move |template| template.is_enabled() && is_invalid(&template.name))
+        .filter(move |template| names.insert(&template.name))
         .map(|template| InvalidName {
             template: &template.name,
             index: template.index,

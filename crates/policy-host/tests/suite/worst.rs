@@ -18,7 +18,7 @@ const NODES: usize = 5_000;
 /// A kind of request: its name, and the request with content of about this number of bytes.
 type Kind = (&'static str, fn(usize) -> Value);
 
-const KINDS: [Kind; 37] = [
+const KINDS: [Kind; 38] = [
     ("complete templates", |size| {
         listed(size / 280, |n| numbered(n, "amd64,arm64"))
     }),
@@ -92,6 +92,11 @@ const KINDS: [Kind; 37] = [
         })
     }),
     ("empty templates", |size| listed(size / 3, |_| json!({}))),
+    ("empty templates, without common images", |size| {
+        let mut request = listed(size / 3, |_| json!({}));
+        request["object"]["spec"]["enableCommonBootImageImport"] = false.into();
+        request
+    }),
     ("labels of templates", |size| {
         listed(size / 2_500, |n| {
             let mut template = numbered(n, "amd64,arm64");
@@ -337,8 +342,12 @@ struct Cost {
 
 impl Cost {
     fn measure((name, request): &Kind, nodes: &[u8], list: u64) -> Self {
+        // These repairs are not applied to a large object.
+        let settings = json!({"repair": {
+            "multi-arch-import-disabled": "enable-import", "architectures-malformed": "normalise",
+        }});
         let payload = |size| {
-            json!({"request": request(size), "settings": {}})
+            json!({"request": request(size), "settings": settings})
                 .to_string()
                 .into_bytes()
         };
