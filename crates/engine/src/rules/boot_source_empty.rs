@@ -10,6 +10,7 @@ pub(crate) static RULE: Rule =
 
 /// The DataSource of a template points to one without a disk.
 struct EmptyBootSource<'f> {
+    side: &'f Side<'f>,
     forecast: &'f Forecast<'f>,
     template: &'f SspTemplate<'f>,
     target: &'f str,
@@ -51,14 +52,13 @@ pub(crate) fn check<'f>(
             }
             let next = forecast.source(target);
             let empty = EmptyBootSource {
+                side,
                 forecast,
                 template,
                 target,
                 is_chain: next.is_some_and(|source| source.points_to.is_some()),
             };
-            Some(Violation::of(template.name, move || {
-                empty.describe(&side.configuration)
-            }))
+            Some(Violation::of(template.name, move || empty.describe()))
         })
     })
 }
@@ -84,18 +84,22 @@ impl EmptyBootSource<'_> {
         })
     }
 
-    /// The architecture that the annotation of the template lacks.
+    /// The architecture of nodes that the annotation of the template lacks.
     fn missing(&self) -> Option<Architecture> {
-        let managed = &self.template.spec.managed_data_source;
-        let listed = self.template.architectures.as_deref().unwrap_or_default();
+        let (managed, name) = (&self.template.spec.managed_data_source, self.template.name);
+        let mut annotations = self.side.configuration.annotations();
+        let (_, annotation) = annotations.find(|(template, _)| template.name == name)?;
         let is_missing = |architecture: &Architecture| {
-            architecture.suffixed(managed) == self.target && !listed.contains(architecture)
+            let listed = |entry: &str| entry == architecture.name();
+            architecture.suffixed(managed) == self.target
+                && self.side.workload().contains_key(architecture.name())
+                && !annotation.entries().any(listed)
         };
-        let missing = Architecture::ALL.into_iter().find(is_missing);
-        missing.filter(|_| self.template.index.is_some())
+        Architecture::ALL.into_iter().find(is_missing)
     }
 
-    fn describe<'p>(&self, configuration: &Configuration<'_>) -> Description<'p> {
+    fn describe<'p>(&self) -> Description<'p> {
+        let configuration = &self.side.configuration;
         let why = if self.is_chain {
             "which points to another one, but CDI follows only one pointer"
         } else {
