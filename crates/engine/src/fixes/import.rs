@@ -109,9 +109,8 @@ impl<'a> Fixes<'_, 'a> {
         text::list(&names.collect::<Vec<_>>(), SHOWN)
     }
 
-    /// The annotations that HCO reads or ignores with the import on: corrected if the intended value is clear, and removed
-    /// if HCO ignores them. `None` if there are more than fit into a message: then a
-    /// person has to check them.
+    /// The annotations that HCO reads, may read, or ignores with the import on: corrected if the intended value is clear,
+    /// and removed if HCO ignores them. `None` if there are more than fit into a message: then a person has to check them.
     pub(super) fn corrections(&self) -> Option<Vec<(&'a Template<'a>, Option<String>)>> {
         const MOST: usize = 32;
         let workload = self.workload();
@@ -119,7 +118,7 @@ impl<'a> Fixes<'_, 'a> {
             let template = image.template?;
             let value = template.architectures.as_deref();
             match image.annotation {
-                Annotation::Spec(_) => {
+                Annotation::Spec(_) | Annotation::Unknown(_) => {
                     let corrected = corrected(Architectures(value.unwrap_or_default()), workload);
                     let is_clear = corrected.is_certain && !corrected.value.is_empty();
                     let wanted = match self.fit(template, &corrected.value) {
@@ -136,7 +135,7 @@ impl<'a> Fixes<'_, 'a> {
                 Annotation::Shipped(shipped) => {
                     (value.is_some() && shipped != value).then_some((template, None))
                 }
-                Annotation::ShippedUnknown | Annotation::Unknown(_) => None,
+                Annotation::ShippedUnknown => None,
             }
         };
         let images = self.configuration().golden_images.iter();
