@@ -72,6 +72,8 @@ pub(super) struct ReconcileLog {
     /// The crons that were deleted, and the changed fields of the specs that caused them to be created again.
     pub(super) deleted_crons: BTreeMap<Key, Vec<String>>,
     pub(super) imported: BTreeSet<Disk>,
+    /// Disks that CDI deletes after each import, and imports again, also without a change.
+    pub(super) never_kept: BTreeSet<Disk>,
     /// The DataSources that had a disk before the first new import was complete.
     pub(super) filled_meanwhile: BTreeSet<Key>,
 }
@@ -168,7 +170,7 @@ impl<'a> State<'a> {
             self.create_crons(forecast);
         }
         self.attach();
-        self.drop_kept_by_none();
+        log.never_kept = self.drop_kept_by_none();
         log.filled_meanwhile = self.filled();
         self.import(&mut log.imported);
         log
@@ -379,17 +381,20 @@ impl<'a> State<'a> {
         }
     }
 
-    /// A cron that keeps no imports loses its disk after each import, and imports it again.
+    /// A cron that keeps no imports loses its disk after each import, and imports it again. Returns these disks.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectPVCs.
-    fn drop_kept_by_none(&mut self) {
+    fn drop_kept_by_none(&mut self) -> BTreeSet<Disk> {
+        let mut dropped = BTreeSet::new();
         for cron in self.crons.values_mut() {
             let spec = cron.cron.spec;
             if cron.has_imported && spec.imports_to_keep == Some(0) && collects_garbage(spec) {
                 cron.has_imported = false;
                 self.disks.remove(&cron.disk);
+                dropped.insert(cron.disk.clone());
             }
         }
+        dropped
     }
 
     /// CDI imports the disks of new crons. Each import succeeds.
