@@ -120,7 +120,7 @@ impl<'r, 'f> Fixes<'r, 'f> {
                 Proposal::Place { summary, otherwise } => {
                     let place = self.place(summary);
                     if place.is_empty() && fixes.is_empty() && last.is_empty() {
-                        fixes.extend(otherwise.map(Fix::advice));
+                        fixes.push(Fix::advice(otherwise));
                     }
                     fixes.extend(place);
                 }

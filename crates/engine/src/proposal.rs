@@ -17,7 +17,7 @@ pub(crate) enum Proposal<'a> {
     Place {
         summary: &'static str,
         /// The advice if no architecture can be selected.
-        otherwise: Option<&'static str>,
+        otherwise: &'static str,
     },
     Correct(&'a Template<'a>),
     /// List the architectures of the image in a template's annotation.

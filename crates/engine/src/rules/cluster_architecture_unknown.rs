@@ -67,7 +67,7 @@ fn fixes<'f>(
     }
     let place = |summary| Proposal::Place {
         summary,
-        otherwise: Some(OTHERWISE),
+        otherwise: OTHERWISE,
     };
     let stored = configuration.installation.stored;
     let is_update = stored.is_some() && configuration.origin == Origin::Sent;

@@ -20,9 +20,7 @@ pub(crate) fn check<'f>(
     let describe = move || {
         let place = Proposal::Place {
             summary: "keep the workloads on one architecture, if no VM runs on the other nodes",
-            otherwise: Some(
-                "keep the workloads on one architecture: correct the workloads' node placement",
-            ),
+            otherwise: "keep the workloads on one architecture: correct the workloads' node placement",
         };
         Description {
             path: configuration.import_or_placement_path(),

@@ -22,13 +22,9 @@ pub(crate) fn check<'f>(
             "The placement only prefers an architecture, which excludes no node: the workload nodes report {}.",
             names(workload.keys())
         ),
-        fixes: vec![
-            Proposal::Place {
-                summary: "require the architecture, if no VM runs on the other nodes",
-                otherwise: None,
-            },
-            Proposal::advice(format!("move the term to {REQUIRED}.nodeSelectorTerms")),
-        ],
+        fixes: vec![Proposal::advice(format!(
+            "require the architecture, if no VM runs on the other nodes: move the preference of the term to {REQUIRED}.nodeSelectorTerms"
+        ))],
     };
     is_violation.then(|| Violation::new(describe))
 }

@@ -20,9 +20,7 @@ pub(crate) fn check<'f>(
         ..Violation::new(move || {
             let place = Proposal::Place {
                 summary: "keep the workloads on an architecture of the control plane, if no VM runs on the other nodes",
-                otherwise: Some(
-                    "add workload nodes of an architecture that the control plane has, or upgrade to HCO 1.18",
-                ),
+                otherwise: "add workload nodes of an architecture that the control plane has, or upgrade to HCO 1.18",
             };
             Description {
                 path: configuration.import_or_placement_path(),
