@@ -171,7 +171,7 @@ impl<'f> Fixes<'_, 'f> {
     /// The advice for a template with one disk, if the value has several workload architectures.
     fn of_one_disk(&self, template: &Template<'f>, value: &str) -> Option<Fix> {
         let supported = Architectures(value).supported(self.workload());
-        let is_wrong = matches!(template.source, Source::Other) && supported.len() > 1;
+        let is_wrong = matches!(template.source, Source::Pvc) && supported.len() > 1;
         is_wrong.then(|| {
             Fix::advice("list only the architecture of the disk in the architectures annotation")
         })

@@ -46,7 +46,7 @@ fn fixes<'f>(configuration: &Configuration<'_>, template: &'f Template<'f>) -> V
             "leave it, because the default preference {preference} is for {only} only"
         ))];
     }
-    if matches!(template.source, Source::Other) {
+    if matches!(template.source, Source::Pvc) {
         return vec![Proposal::advice(
             "leave it, if the disk is for the listed architecture",
         )];

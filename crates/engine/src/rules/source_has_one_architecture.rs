@@ -14,7 +14,7 @@ pub(crate) fn check<'f>(
 ) -> impl Iterator<Item = Violation<'f>> {
     configuration
         .boot_sources_by_template(census)
-        .filter(|(template, ..)| matches!(template.source, Source::Other))
+        .filter(|(template, ..)| matches!(template.source, Source::Pvc))
         .map(move |(template, annotation, architectures)| Violation {
             parts: architectures.clone(),
             is_doubtful: annotation == Annotation::ShippedUnknown,

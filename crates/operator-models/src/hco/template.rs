@@ -44,6 +44,7 @@ pub enum Source {
     NoSpec,
     /// There is a spec, but no `spec.template.spec.source`, which HCO requires for a common template.
     Missing,
+    Pvc,
     Other,
     Registry(Box<RegistrySource>),
 }
@@ -91,6 +92,7 @@ impl Source {
         Ok(
             match RegistrySource::read(&source.object().field("registry"))? {
                 Some(registry) => Self::Registry(Box::new(registry)),
+                None if source.object().field("pvc").is_present() => Self::Pvc,
                 None if source.is_present() => Self::Other,
                 None => Self::Missing,
             },
@@ -100,7 +102,7 @@ impl Source {
     pub fn registry(&self) -> Option<&RegistrySource> {
         match self {
             Self::Registry(registry) => Some(registry),
-            Self::NoSpec | Self::Missing | Self::Other => None,
+            Self::NoSpec | Self::Missing | Self::Pvc | Self::Other => None,
         }
     }
 }
