@@ -22,10 +22,15 @@ pub(crate) fn check<'f>(
             summary: "keep the workloads on one architecture, if no VM runs on the other nodes",
             otherwise: "keep the workloads on one architecture: correct the workloads' node placement",
         };
+        let other = if workload.len() == 2 {
+            "the other architecture"
+        } else {
+            "another one"
+        };
         Description {
             path: configuration.import_or_placement_path(),
             fact: format!(
-                "The import is off, but the workload nodes have {} architectures ({}): each golden image is for one of them, and a VM from it on the other architecture does not start.",
+                "The import is off, but the workload nodes have {} architectures ({}): each golden image is for one of them, and a VM from it on {other} does not start.",
                 workload.len(),
                 names(workload.keys())
             ),
