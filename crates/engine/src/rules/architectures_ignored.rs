@@ -1,36 +1,26 @@
-use operator_models::hco::golden_image::invalid;
-
 use super::prelude::*;
 
 pub(crate) static RULE: Rule =
     Rule::about_templates("architectures-ignored", Level::Warn).about_golden_images();
 
-pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Vec<Violation<'f>> {
-    let (hco, common) = (configuration.hco, &configuration.installation.common);
-    match configuration.import {
-        Import::Disabled if !configuration.version().has_import() => Vec::new(),
-        Import::Disabled => hco
-            .templates
-            .iter()
-            .filter(|template| template.is_enabled() && invalid(template, hco, common).is_none())
-            .filter_map(|template| {
-                let value = template.architectures.as_deref()?;
-                Some(violation(configuration, template, value, None))
-            })
-            .collect(),
-        Import::Enabled => configuration
-            .golden_images
-            .iter()
-            .filter_map(|image| {
-                let template = image.template?;
-                let value = template.architectures.as_deref()?;
-                let Annotation::Shipped(shipped) = image.annotation else {
-                    return None;
-                };
-                (shipped != Some(value)).then(|| violation(configuration, template, value, shipped))
-            })
-            .collect(),
-    }
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+) -> impl Iterator<Item = Violation<'f>> {
+    let images = configuration.golden_images.iter();
+    images
+        .filter(|_| configuration.version().has_import())
+        .filter_map(move |image| {
+            let template = image.template?;
+            let value = template.architectures.as_deref()?;
+            let shipped = match (configuration.import, image.annotation) {
+                (Import::Disabled, _) => None,
+                (Import::Enabled, Annotation::Shipped(shipped)) if shipped != Some(value) => {
+                    shipped
+                }
+                (Import::Enabled, _) => return None,
+            };
+            Some(violation(configuration, template, value, shipped))
+        })
 }
 
 /// `shipped` is the annotation that HCO uses instead, if there is one.
