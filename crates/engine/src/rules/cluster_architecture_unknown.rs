@@ -45,7 +45,7 @@ pub(crate) fn check<'f>(
                     "Nodes report {}, which SSP does not support{then}",
                     names(&unknown)
                 ),
-                fixes: fixes(configuration, census, is_listed),
+                fixes: vec![fix(configuration, census, is_listed)],
             }
         })
     })
@@ -55,50 +55,44 @@ pub(crate) fn check<'f>(
 /// controllers/handlers/ssp.go, `NewSSP`: on UPDATE, HCO's webhook sends the architectures of the status to SSP in
 /// a dry run. These are the architectures before the update, so HCO denies every change while one of them is
 /// unknown.
-fn fixes<'f>(
-    configuration: &Configuration<'_>,
-    census: &Census,
-    is_listed: bool,
-) -> Vec<Proposal<'f>> {
+fn fix<'f>(configuration: &Configuration<'_>, census: &Census, is_listed: bool) -> Proposal<'f> {
     const OTHERWISE: &str = "no change to this object fixes this; if you do not need golden images, set the level of this rule to warn";
+    const WHY: &str = "because HCO denies every update while its status lists their architecture";
     // A placement does not affect which nodes are control-plane nodes.
     if !census.control_plane.iter().all(|name| is_known(name)) {
-        return vec![Proposal::advice(OTHERWISE)];
+        return Proposal::advice(OTHERWISE);
     }
-    let place = |summary| Proposal::Place {
-        summary,
-        otherwise: OTHERWISE,
-    };
     let stored = configuration.installation.stored;
     let is_update = stored.is_some() && configuration.origin == Origin::Sent;
     let known = census.workload.keys().filter(|name| is_known(name));
     let has_several = known.count() > 1;
     if !is_update && !is_listed {
-        return vec![place(if has_several {
-            "keep the workloads on one architecture, if no VM runs on the other nodes"
-        } else {
-            "keep the workloads off these nodes, if no VM runs there"
-        })];
+        return Proposal::Place {
+            summary: if has_several {
+                "keep the workloads on one architecture, if no VM runs on the other nodes"
+            } else {
+                "keep the workloads off these nodes, if no VM runs there"
+            },
+            otherwise: OTHERWISE,
+        };
     }
     let stored = stored.unwrap_or(configuration.hco);
-    let first = if stored.placement.has_requirements() {
-        Proposal::advice(
-            "first, change the labels of these nodes so that the stored placement does not match them, or delete the nodes, because HCO denies every update while its status lists their architecture",
-        )
+    // The update can already exclude these nodes.
+    let then = if census.workload.keys().all(|name| is_known(name)) {
+        ""
+    } else if has_several {
+        "; then keep the workloads on one architecture with the placement, if no VM runs on the other nodes"
+    } else {
+        "; then keep the workloads off these nodes with the placement, if no VM runs there"
+    };
+    if stored.placement.has_requirements() {
+        Proposal::advice(format!(
+            "first, change the labels of these nodes so that the stored placement does not match them, or delete the nodes, {WHY}{then}"
+        ))
     } else {
         Proposal::command(
-            "first, remove the worker label from these nodes, because HCO denies every update while its status lists their architecture",
+            format!("first, remove the worker label from these nodes, {WHY}{then}"),
             "kubectl label node NODE node-role.kubernetes.io/worker-",
         )
-    };
-    let mut fixes = vec![first];
-    // The update can already exclude these nodes.
-    if !census.workload.keys().all(|name| is_known(name)) {
-        fixes.push(place(if has_several {
-            "then keep the workloads on one architecture, if no VM runs on the other nodes"
-        } else {
-            "then keep the workloads off these nodes, if no VM runs there"
-        }));
     }
-    fixes
 }
