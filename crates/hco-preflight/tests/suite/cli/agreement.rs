@@ -95,6 +95,12 @@ fn a_plan_names_what_a_check_shows_afterwards() {
     ]);
     let check = format!("check -q --from {} --allow-unread", cluster(&after, &[]));
     run(&check).prints(&["HCOMultiArchGoldenImagesDisabled fires"]);
+    let nodes = [after.clone(), node("cp", "amd64", "control-plane")];
+    let from = written("cluster.json", list(nodes.to_vec()).to_string());
+    let words = format!("plan -q --from {from} --what-if amd64=1,arm64=1 --allow-unread");
+    run(&words)
+        .exits(1)
+        .prints(&["1 new problem: multi-arch-import-disabled"]);
 }
 
 /// The nodes do not change because the object is new, and its status and resource version are not sent.
