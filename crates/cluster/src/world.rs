@@ -325,17 +325,20 @@ impl<T: DeserializeOwned + Serialize> AnyList for List<T> {
 impl World {
     /// KubeVirt's default architecture, if the only KubeVirt was read.
     pub fn default_architecture(&self) -> Option<Foreign> {
-        let mut kubevirts = self.kubevirts.iter();
-        match (kubevirts.next(), kubevirts.next()) {
-            (Some(only), None) => only.default_architecture.as_deref().map(Foreign::from),
+        let only = self.only_kubevirt()?;
+        only.default_architecture.as_deref().map(Foreign::from)
+    }
+
+    fn only_kubevirt(&self) -> Option<&KubeVirt> {
+        match *self.kubevirts.iter().collect::<Vec<_>>() {
+            [only] => Some(only),
             _ => None,
         }
     }
 
     /// The only KubeVirt that was read, if it reports its version.
     pub fn kubevirt(&self) -> Option<installation::KubeVirt> {
-        let mut kubevirts = self.kubevirts.iter();
-        let only = kubevirts.next().filter(|_| kubevirts.next().is_none())?;
+        let only = self.only_kubevirt()?;
         only.version.as_ref()?;
         let list = json!({"items": [only]}).to_string();
         installation::KubeVirt::only(Json::parse(list.as_bytes()).ok()?).ok()
@@ -435,8 +438,10 @@ impl World {
         if let Some(reason) = self.unread_machines.get(&key) {
             bail!("{reason}");
         }
-        let mut machines = self.machines.iter();
-        let live = machines.find(|machine| machine.metadata.key() == key);
+        let live = self
+            .machines
+            .by(|machine| machine.metadata.key())
+            .remove(&key);
         Ok(live.map(|machine| json!(machine)))
     }
 

@@ -129,8 +129,8 @@ impl<'a> Configuration<'a> {
         &'c self,
         census: &'c Census,
     ) -> impl Iterator<Item = (&'a Template<'a>, Annotation<'a>, BTreeSet<&'c str>)> {
-        let images = self.golden_images.iter();
-        let images = images.filter(|_| self.ssp_import == Import::Enabled);
+        let is_on = self.ssp_import == Import::Enabled;
+        let images = self.golden_images.iter().filter(move |_| is_on);
         images.filter_map(|image| {
             let supported = image.annotation.possible()?.supported(&census.workload);
             let template = image.template.filter(|_| supported.len() > 1)?;

@@ -274,8 +274,8 @@ impl<'q> Fixed<'q> {
             return Ok(None);
         }
         let report = check.update(question, old, &self.sent)?;
-        let findings = report.findings.iter();
-        let denied = findings.filter(|finding| finding.level == Level::Deny);
+        let is_denial = |finding: &&Finding| finding.level == Level::Deny;
+        let denied = report.findings.iter().filter(is_denial);
         let mut rules = denied.clone().map(|finding| &finding.rule);
         let is_advised = !args.r#unsafe && rules.any(|rule| rule.starts_with("architectures-"));
         let denials: BTreeSet<String> = denied

@@ -128,34 +128,38 @@ impl<'c> Plan<'c> {
             severity: Severity::Unknown,
             ..self.row(Effect::Caution, &doubt)
         });
-        let denied = self.denied.as_ref();
         let row = |effect, finding: &Finding| {
             self.row(effect, &words::finding(finding))
                 .about("rule", Some(&*finding.rule))
                 .about("template", finding.template.as_deref())
         };
-        let problems = self.new_problems.iter();
-        let problems = problems.map(|finding| row(Effect::Problem, finding));
-        let warnings = self.new_warnings();
-        let warnings = warnings.map(|finding| row(Effect::MinorProblem, finding));
-        doubt
-            .into_iter()
-            .chain(denied.map(|what| self.row(Effect::Denied, what)))
-            .chain(problems)
-            .chain(warnings)
-            .collect()
+        let mut rows: Vec<Row> = doubt.into_iter().collect();
+        rows.extend(
+            self.denied
+                .iter()
+                .map(|what| self.row(Effect::Denied, what)),
+        );
+        for finding in &self.new_problems {
+            rows.push(row(Effect::Problem, finding));
+        }
+        rows.extend(
+            self.new_warnings()
+                .map(|finding| row(Effect::MinorProblem, finding)),
+        );
+        rows
     }
 
     /// The problems of a check of the cluster after the change, without those of a check before it, and the problems that
     /// become larger.
     fn new_problems(&self) -> Vec<&'c Finding> {
         let situation = self.situation;
-        let denials = |report: &'c Report| {
-            let findings = report.findings.iter();
-            findings.filter(|finding| finding.level == Level::Deny)
-        };
-        let before = situation.before.iter();
-        let known: Vec<&Finding> = before.flat_map(|before| denials(&before.report)).collect();
+        let is_denial = |finding: &&Finding| finding.level == Level::Deny;
+        let denials = |report: &'c Report| report.findings.iter().filter(is_denial);
+        let known: Vec<&Finding> = situation
+            .before
+            .iter()
+            .flat_map(|before| denials(&before.report))
+            .collect();
         let is_in = |known: &[&Finding], new: &Finding| known.iter().any(|old| is_same(old, new));
         let mut new: Vec<&Finding> = denials(&situation.checked)
             .filter(|finding| !is_in(&known, finding))
@@ -170,10 +174,17 @@ impl<'c> Plan<'c> {
 
     /// The warnings about the object that the change causes.
     fn new_warnings(&self) -> impl Iterator<Item = &'c Finding> {
-        let before = self.situation.before.iter();
-        let known: Vec<&Finding> = before.flat_map(|before| &before.report.findings).collect();
-        let findings = self.situation.after.report.findings.iter();
-        findings
+        let situation = self.situation;
+        let known: Vec<&Finding> = situation
+            .before
+            .iter()
+            .flat_map(|before| &before.report.findings)
+            .collect();
+        situation
+            .after
+            .report
+            .findings
+            .iter()
             .filter(|finding| finding.level == Level::Warn)
             .filter(|finding| !IN_OTHER_ROWS.contains(&&*finding.rule))
             .filter(move |new| !known.iter().any(|old| is_same(old, new)))
@@ -219,8 +230,9 @@ impl<'c> Plan<'c> {
             .into_iter()
             .partition(|(key, rows)| is_pending(key, rows));
         rows.extend(asked.into_iter().flat_map(|(_, rows)| rows));
-        let outstanding = outstanding.into_iter().flat_map(|(_, rows)| rows);
-        rows.extend(outstanding.map(Row::pending));
+        for (_, outstanding) in outstanding {
+            rows.extend(outstanding.into_iter().map(Row::pending));
+        }
         rows
     }
 

@@ -20,8 +20,8 @@ const EXPANSION: usize = 16 << 20;
 /// A key that kubectl rejects, or that only a program writes.
 const NO_NAME: &str = "a field name must be a string; put it in quotes";
 
-/// The maximum number of lines in brackets that are indented for the parser.
-const MAX_INDENTED: usize = 100;
+/// The maximum number of bytes that are read again because of lines in brackets.
+const MAX_READ_AGAIN: usize = 64 << 20;
 
 /// Reads the documents of a part of a file, which begins after this number of lines.
 ///
@@ -45,11 +45,12 @@ pub(crate) fn documents(
         let is_indentation = error.what.starts_with("invalid indentation");
         // The error for a quoted text names the line where it begins.
         let from = error.line - lines + usize::from(error.what.contains("quoted"));
-        let first = first.get_or_insert(error);
-        if !is_indentation || indented.len() == MAX_INDENTED {
-            return Err(first.clone());
+        let reported = first.get_or_insert(error);
+        if !is_indentation || text.len() * (indented.len() + 1) > MAX_READ_AGAIN {
+            return Err(reported.clone());
         }
-        indented.extend((from..=from + MAX_INDENTED).find(|line| !indented.contains(line)));
+        let mut candidates = from..=from + indented.len();
+        indented.extend(candidates.find(|line| !indented.contains(line)));
         documents.truncate(known);
     }
 }

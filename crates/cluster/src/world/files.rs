@@ -64,8 +64,8 @@ impl World {
         }
         world.add_nodes_of_status(notes);
         world.reduce();
-        let manifests = manifests.iter().copied();
-        let labels = labels(reader, world.hyperconvergeds.iter().chain(manifests));
+        let own = world.hyperconvergeds.iter();
+        let labels = labels(reader, own.chain(manifests.iter().copied()));
         for node in &mut world.nodes.objects {
             node.keep(&labels);
         }

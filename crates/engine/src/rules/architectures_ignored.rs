@@ -6,8 +6,9 @@ pub(crate) static RULE: Rule =
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
 ) -> impl Iterator<Item = Violation<'f>> {
-    let images = configuration.golden_images.iter();
-    images
+    configuration
+        .golden_images
+        .iter()
         .filter(|_| configuration.version().has_import())
         .filter_map(move |image| {
             let template = image.template?;

@@ -60,8 +60,10 @@ pub(crate) fn unable_to_start(situation: &Situation) -> BTreeSet<Row> {
     };
     let workload = before.report.workload_architectures.as_deref();
     // Without golden images, no finding says that no VM can start.
-    let mut findings = before.report.findings.iter();
-    let is_told = findings.any(|finding| finding.rule == "no-workload-nodes");
+    let findings = &before.report.findings;
+    let is_told = findings
+        .iter()
+        .any(|finding| finding.rule == "no-workload-nodes");
     let Some(workload) = workload.filter(|names| !names.is_empty() || !is_told) else {
         return BTreeSet::new();
     };
@@ -69,11 +71,8 @@ pub(crate) fn unable_to_start(situation: &Situation) -> BTreeSet<Row> {
     let machines = situation.world.machines.iter();
     let stopped = machines.filter(|machine| !is_started(machine));
     let is_missing = |node: &str| {
-        if situation.world.has_made_up_nodes {
-            return false;
-        }
-        let mut nodes = situation.nodes_after.iter();
-        !nodes.any(|other| other.has_hostname(node) && has_virt_handler(before, other))
+        let is_it = |other: &Node| other.has_hostname(node) && has_virt_handler(before, other);
+        !situation.world.has_made_up_nodes && !situation.nodes_after.iter().any(is_it)
     };
     let unable_to_start = |machine: &Machine| {
         let key = machine.metadata.key();
@@ -258,8 +257,8 @@ impl<'w> Sides<'w> {
     /// The effect on a VM whose nodeSelector requires a node on which it does not run.
     fn pinned(&self, machine: &Machine, runs_on: Option<&str>) -> Option<Row> {
         let required = machine.hostname.as_deref()?;
-        let mut nodes = self.nodes.values();
-        let (node, departure) = nodes.find(|(node, _)| node.has_hostname(required))?;
+        let is_required = |(node, _): &&(&Node, _)| node.has_hostname(required);
+        let (node, departure) = self.nodes.values().find(is_required)?;
         if runs_on == Some(&*node.name) || !has_virt_handler(self.situation.current(), node) {
             return None;
         }

@@ -17,8 +17,7 @@ pub(super) struct Storage {
 
 impl Storage {
     pub(super) fn new(sources: &BootSources<'_>) -> Self {
-        let lost = sources.changes.lost_image.iter();
-        let reimported = lost
+        let reimported = (sources.changes.lost_image.iter())
             .filter_map(|source| sources.all.get(source)?.before.as_ref())
             .filter(|before| before.is_reimported)
             .map(|_| None);

@@ -69,8 +69,10 @@ pub(crate) fn conditions(kind: &str, types: &[&str], since: Option<&str>, messag
         .collect();
     // The annotation can be older than the condition.
     let is_tainted = types.contains(&"TaintedConfiguration");
-    let since = since.filter(|_| !is_tainted);
-    let time = since.map_or_else(String::new, |time| format!(" since {}", one_line(time)));
+    let time = match since {
+        Some(time) if !is_tainted => format!(" since {}", one_line(time)),
+        _ => String::new(),
+    };
     format!(
         "{kind} {}{time}{}",
         problems.join(" and "),

@@ -95,7 +95,7 @@ fn a_plan_names_what_a_check_shows_afterwards() {
     ]);
     let check = format!("check -q --from {} --allow-unread", cluster(&after, &[]));
     run(&check).prints(&["HCOMultiArchGoldenImagesDisabled fires"]);
-    let nodes = [after.clone(), node("cp", "amd64", "control-plane")];
+    let nodes = [after, node("cp", "amd64", "control-plane")];
     let from = written("cluster.json", list(nodes.to_vec()).to_string());
     let words = format!("plan -q --from {from} --what-if amd64=1,arm64=1 --allow-unread");
     run(&words)
