@@ -21,7 +21,7 @@ const EXPANSION: usize = 16 << 20;
 const NO_NAME: &str = "a field name must be a string; put it in quotes";
 
 /// The maximum number of bytes that are read again because of lines in brackets.
-const MAX_READ_AGAIN: usize = 64 << 20;
+const MAX_READ_AGAIN: usize = 16 << 20;
 
 /// Reads the documents of a part of a file, which begins after this number of lines.
 ///
@@ -46,11 +46,13 @@ pub(crate) fn documents(
         // The error for a quoted text names the line where it begins.
         let from = error.line - lines + usize::from(error.what.contains("quoted"));
         let reported = first.get_or_insert(error);
-        if !is_indentation || text.len() * (indented.len() + 1) > MAX_READ_AGAIN {
+        let is_too_much = text.len() * (indented.len() + 1) > MAX_READ_AGAIN;
+        let mut candidates = from..=text.lines().count();
+        let line = candidates.find(|line| !indented.contains(line));
+        if !is_indentation || is_too_much || line.is_none() {
             return Err(reported.clone());
         }
-        let mut candidates = from..=from + indented.len();
-        indented.extend(candidates.find(|line| !indented.contains(line)));
+        indented.extend(line);
         documents.truncate(known);
     }
 }

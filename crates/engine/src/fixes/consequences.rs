@@ -1,6 +1,6 @@
 //! Evaluates the object again with fixes, to find their consequences.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kube_objects::edit::{self, PatchOperation};
 use kube_objects::json::Json;
@@ -64,30 +64,28 @@ impl Fixes<'_, '_> {
             let source = stored.and_then(|side| side.forecast.as_ref().ok()?.data_sources.get(key));
             source.is_some_and(|source| source.filled == Some(true))
         };
+        let forecast = self.change.after.forecast.as_ref().ok();
+        let templates = forecast.iter().flat_map(|forecast| &forecast.templates);
+        let managed: BTreeMap<&str, &str> = templates
+            .map(|template| (template.name, &*template.spec.managed_data_source))
+            .collect();
+        let mut impossible = BTreeSet::new();
         for image in &configuration.golden_images {
-            let contents = self
-                .change
-                .images
-                .contents_of(configuration, image)
-                .and_then(Result::ok);
-            let forecast = self.change.after.forecast.as_ref().ok();
-            let name = forecast.and_then(|forecast| forecast.managed_data_source(image.name));
-            let Some((contents, name)) = contents.zip(name) else {
-                continue;
-            };
-            for architecture in Architecture::ALL {
-                if !contents.supported.contains(architecture.name()) {
-                    let impossible = architecture.suffixed(name);
-                    // A boot source that points to it has no disk either.
-                    let sources = forecast.map(|forecast| &forecast.data_sources);
-                    let is_impossible = |key: &Key| {
-                        let target = sources.and_then(|all| all.get(key)?.points_to.as_deref());
-                        *key.name == *impossible || target == Some(&*impossible)
-                    };
-                    lost.retain(|key| !is_impossible(key) || existed(key));
-                }
+            let contents = self.change.images.contents_of(configuration, image);
+            let contents = contents.and_then(Result::ok);
+            if let Some((contents, name)) = contents.zip(managed.get(image.name)) {
+                let all = Architecture::ALL.into_iter();
+                let missing = all.filter(|one| !contents.supported.contains(one.name()));
+                impossible.extend(missing.map(|architecture| architecture.suffixed(name)));
             }
         }
+        lost.retain(|key| {
+            // A boot source that points to an impossible one has no disk either.
+            let source = forecast.and_then(|forecast| forecast.data_sources.get(key));
+            let target = source.and_then(|source| source.points_to.as_deref());
+            let is_impossible = |name: &str| impossible.contains(name);
+            existed(key) || !is_impossible(&key.name) && !target.is_some_and(is_impossible)
+        });
         lost
     }
 
@@ -102,16 +100,16 @@ impl Fixes<'_, '_> {
             [Some(before), Some(after)] => forecast::lost_image(State::new(before), after),
             _ => Vec::new(),
         };
-        let intended = find_changes(self.change.before, original, self.inputs.objects);
-        let intended = intended.map(|changes| changes.lost_image);
+        let intended: BTreeSet<Key> =
+            find_changes(self.change.before, original, self.inputs.objects)
+                .into_iter()
+                .flat_map(|changes| changes.lost_image)
+                .collect();
         let with_fixes = corrected.changes.iter().flat_map(|all| &all.lost_image);
-        let by_update = with_fixes.filter(|key| {
-            intended
-                .as_ref()
-                .is_none_or(|intended| !intended.contains(key))
-        });
-        let lost = lost.into_iter().chain(by_update.cloned());
-        self.without_impossible_disks(lost.collect())
+        let by_update = with_fixes.filter(|key| !intended.contains(*key));
+        // A boot source can be in both.
+        let lost: BTreeSet<Key> = lost.into_iter().chain(by_update.cloned()).collect();
+        self.without_impossible_disks(lost.into_iter().collect())
     }
 
     fn can_evaluate_again(&self) -> bool {

@@ -64,8 +64,9 @@ fn fix<'f>(configuration: &Configuration<'_>, census: &Census, is_listed: bool) 
     }
     let stored = configuration.installation.stored;
     let is_update = stored.is_some() && configuration.origin == Origin::Sent;
-    let known = census.workload.keys().filter(|name| is_known(name));
-    let has_several = known.count() > 1;
+    let names = census.workload.keys();
+    let known = names.filter(|name| is_known(name)).count();
+    let has_several = known > 1;
     if !is_update && !is_listed {
         return Proposal::Place {
             summary: if has_several {
@@ -75,6 +76,9 @@ fn fix<'f>(configuration: &Configuration<'_>, census: &Census, is_listed: bool) 
             },
             otherwise: OTHERWISE,
         };
+    }
+    if known == 0 && !census.workload.is_empty() {
+        return Proposal::advice(OTHERWISE);
     }
     let stored = stored.unwrap_or(configuration.hco);
     // The update can already exclude these nodes.

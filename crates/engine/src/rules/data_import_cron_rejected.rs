@@ -4,8 +4,8 @@ use crate::rejection::explain;
 pub(crate) static RULE: Rule =
     Rule::about_templates("data-import-cron-rejected", Level::Deny).about_golden_images();
 
-/// The API server or CDI's webhook rejects a DataImportCron. A name that is rejected is a finding of
-/// `template-name-invalid`.
+/// The API server or CDI's webhook rejects a DataImportCron, or HCO's schema rejects its template. A rejected name is a
+/// finding of `template-name-invalid`.
 ///
 /// MIRRORS: containerized-data-importer `pkg/apiserver/webhooks/dataimportcron-validate.go`,
 /// `validateDataImportCronSpec`;

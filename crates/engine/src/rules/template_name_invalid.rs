@@ -86,6 +86,10 @@ pub(crate) fn check<'f>(side: &'f Side<'f>) -> Box<dyn Iterator<Item = Violation
 }
 
 fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<([&'static str; 2], Reason<'f>)> {
+    // A field of a wrong type reads as an empty one, and `data-import-cron-rejected` reports it.
+    if cron.rejected().is_some_and(Rejection::is_of_schema) {
+        return None;
+    }
     if let Some(rejection) = cron.rejected()
         && let Some(field) = rejection.invalid_name()
     {

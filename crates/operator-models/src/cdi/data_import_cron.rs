@@ -210,7 +210,10 @@ pub fn examine_names(
     metadata_rejected: Option<&Rejection>,
     spec: &Verdict,
 ) -> Verdict {
-    let rejected = object_rejected(cron)
+    // The schema of HCO rejects the HyperConverged before SSP creates anything.
+    let of_schema = spec.rejected.clone().filter(Rejection::is_of_schema);
+    let rejected = of_schema
+        .or_else(|| object_rejected(cron))
         .or_else(|| metadata_rejected.cloned())
         .or_else(|| (cron.name.len() > NAME_MAX).then_some(Rejection::NameTooLong))
         .or_else(|| spec.rejected.clone())
