@@ -20,8 +20,6 @@ pub struct Changes {
     #[serde(skip)]
     pub disks: DiskChanges,
     /// The DataSources that have a disk before and after, but not while the new import runs.
-    ///
-    /// DIVERGES: leaves out disks that CDI never keeps, because they are imported again and again, also without a change.
     pub empty_meanwhile: Vec<Key>,
     pub lost_image: Vec<Key>,
     #[serde(skip)]
@@ -93,7 +91,7 @@ pub fn changes<'a>(before: &State<'a>, after: &'a Forecast<'a>) -> Changes {
     // A disk that already exists is attached again within a second.
     let is_imported = |key: &&Key| {
         let disk = state.disk_of(key);
-        disk.is_some_and(|disk| log.imported.contains(disk) && !log.never_kept.contains(disk))
+        disk.is_some_and(|disk| log.imported.contains(disk))
     };
     let empty_meanwhile = kept_disks
         .difference(&log.filled_meanwhile)

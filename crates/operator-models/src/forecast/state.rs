@@ -72,8 +72,6 @@ pub(super) struct ReconcileLog {
     /// The crons that were deleted, and the changed fields of the specs that caused them to be created again.
     pub(super) deleted_crons: BTreeMap<Key, Vec<String>>,
     pub(super) imported: BTreeSet<Disk>,
-    /// Disks that CDI deletes after each import, and imports again, also without a change.
-    pub(super) never_kept: BTreeSet<Disk>,
     /// The DataSources that had a disk before the first new import was complete.
     pub(super) filled_meanwhile: BTreeSet<Key>,
 }
@@ -170,7 +168,7 @@ impl<'a> State<'a> {
             self.create_crons(forecast);
         }
         self.attach();
-        log.never_kept = self.drop_kept_by_none();
+        self.drop_kept_by_none();
         log.filled_meanwhile = self.filled();
         self.import(&mut log.imported);
         log
@@ -381,20 +379,17 @@ impl<'a> State<'a> {
         }
     }
 
-    /// A cron that keeps no imports loses its disk after each import, and imports it again. Returns these disks.
+    /// A cron that keeps no imports loses its disk after each import, and imports it again.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectPVCs.
-    fn drop_kept_by_none(&mut self) -> BTreeSet<Disk> {
-        let mut dropped = BTreeSet::new();
+    fn drop_kept_by_none(&mut self) {
         for cron in self.crons.values_mut() {
             let spec = cron.cron.spec;
             if cron.has_imported && spec.imports_to_keep == Some(0) && collects_garbage(spec) {
                 cron.has_imported = false;
                 self.disks.remove(&cron.disk);
-                dropped.insert(cron.disk.clone());
             }
         }
-        dropped
     }
 
     /// CDI imports the disks of new crons. Each import succeeds.
