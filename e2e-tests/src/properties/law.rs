@@ -90,6 +90,7 @@ pub fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, St
     if let Some(lost) = self::filled(&before)
         .into_iter()
         .find(|source| !filled.contains(source) && !impossible.contains(source))
+        .filter(|(namespace, _)| !keeps_disks(object, namespace))
         // If SSP stops, it removes nothing.
         .filter(|_| {
             after
@@ -124,6 +125,20 @@ fn filled(report: &Report) -> BTreeSet<(&str, &str)> {
     filled
         .map(|source| (source.namespace.raw(), source.name.raw()))
         .collect()
+}
+
+/// Whether a template has a namespace of its own, in which SSP creates no pointers, and CDI keeps its disks there: the
+/// forecast does not list a DataSource that stays without a DataImportCron.
+fn keeps_disks(object: &Value, namespace: &str) -> bool {
+    let lists = ["", "/workloadSources"].map(|parent| {
+        let list = object.pointer(&format!("/spec{parent}/dataImportCronTemplates"));
+        list.and_then(Value::as_array)
+    });
+    lists.into_iter().flatten().flatten().any(|template| {
+        let policy = template.pointer("/spec/retentionPolicy");
+        template.pointer("/metadata/namespace") == Some(&namespace.into())
+            && policy == Some(&"All".into())
+    })
 }
 
 /// The DataSources that an update leaves without a disk, by namespace and name.
