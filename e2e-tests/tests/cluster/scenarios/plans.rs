@@ -58,8 +58,7 @@ impl BootSources<'_> {
                 "! mine        points to mine-amd64 from now on; no disk until the import is done",
                 "+ mine-amd64  imported from docker://registry.example.com/mine:1 for amd64",
                 "+ mine-arm64  imported from docker://registry.example.com/mine:1 for arm64",
-                "amd64: 1 disk × 30 GiB",
-                "arm64: 1 disk × 30 GiB",
+                "storage of new disks: 2 disks, 60 GiB",
             ],
         );
         // SSP and CDI do what the plan said.
