@@ -100,7 +100,7 @@ pub struct World {
     unread_machines: BTreeMap<Key, String>,
     /// The files that cannot be read.
     skipped: Option<Gap>,
-    /// Whether the nodes are those of the status, which has no names.
+    /// Whether the nodes come from the status, which has no names.
     pub has_made_up_nodes: bool,
     pub nodes: List<Node>,
     pub crons: List<DataImportCron>,

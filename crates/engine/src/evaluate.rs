@@ -72,8 +72,8 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
         if violations.is_empty() {
             continue;
         }
-        let existing = existing.as_ref().filter(|_| !rule.is_exempt_from_ratchet);
-        let old: Vec<_> = existing
+        let compared = existing.as_ref().filter(|_| !rule.is_exempt_from_ratchet);
+        let old: Vec<_> = compared
             .map(|existing| existing.violations(rule, *check, change.images))
             .into_iter()
             .flatten()
@@ -83,7 +83,7 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
             known.add(rule, violations, settings, &Doubts::new(side));
         }
         detections.reserve_exact(violations.len());
-        let losses = existing.map(|existing| &existing.losses);
+        let losses = compared.map(|existing| &existing.losses);
         detections.extend(known.compare(rule, violations, settings, &doubts, losses));
     }
     // If no rule that needs the nodes could deny the object, unreadable nodes do not deny it either.
@@ -103,15 +103,15 @@ pub(crate) fn evaluate_machine<'f>(
     new: &'f Machine<'f>,
     settings: &Settings,
 ) -> Vec<Detection<'f>> {
-    let old = old.filter(|_| !settings.denies_existing_problems);
+    let compared = old.filter(|_| !settings.denies_existing_problems);
     let mut detections = Vec::new();
     for (rule, check) in MACHINE_CHECKS {
-        let old = old
+        let violations = compared
             .filter(|_| !rule.is_exempt_from_ratchet)
             .map(check)
             .unwrap_or_default();
         let mut known = Known::default();
-        known.add(rule, &old, settings, &Doubts::NONE);
+        known.add(rule, &violations, settings, &Doubts::NONE);
         detections.extend(known.compare(rule, check(new), settings, &Doubts::NONE, None));
     }
     detections

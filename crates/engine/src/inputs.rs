@@ -142,7 +142,7 @@ fn read_images(
     if !settings.wants_images() || !after.installation.deploys_golden_images {
         return Images::default();
     }
-    let before = before.filter(|_| !settings.denies_existing_problems);
+    let compared = before.filter(|_| !settings.denies_existing_problems);
     let Some(census) = census else {
         return Images::skipped();
     };
@@ -155,7 +155,7 @@ fn read_images(
         let mut rules = RULES.iter();
         rules.any(|rule| rule.repair == Some(Repair::EnableImport) && settings.is_checked(rule))
     };
-    let is_existing = before.zip(census_before).is_some_and(|(before, known)| {
+    let is_existing = compared.zip(census_before).is_some_and(|(before, known)| {
         let mut names = census.workload.keys();
         lacks_import(before, known) && names.all(|name| known.workload.contains_key(name))
     });
@@ -164,7 +164,7 @@ fn read_images(
     if !is_read {
         return Images::skipped();
     }
-    let existing = before
+    let existing = compared
         .filter(|before| before.import == Import::Enabled)
         .map(|before| existing_images(before, census, census_before, settings))
         .unwrap_or_default();

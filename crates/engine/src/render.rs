@@ -135,11 +135,13 @@ impl<'e> RuleSection<'e> {
         for detection in detections {
             *counts.entry(detection.outcome).or_default() += 1;
         }
-        let findings = findings.iter().filter(|finding| finding.rule == rule.id);
         Some(Self {
             rule,
             counts,
-            findings: findings.collect(),
+            findings: findings
+                .iter()
+                .filter(|finding| finding.rule == rule.id)
+                .collect(),
         })
     }
 

@@ -253,8 +253,12 @@ impl<'a> HyperConvergedRequest<'a> {
             None if self.new.is_stored && !self.is_update => Origin::Audited,
             _ => Origin::Sent,
         };
-        let before = before.map(|before| before.hco);
-        Configuration::new(&self.new, installation, origin, before)
+        Configuration::new(
+            &self.new,
+            installation,
+            origin,
+            before.map(|before| before.hco),
+        )
     }
 }
 

@@ -149,8 +149,8 @@ impl<'c> Plan<'c> {
         rows
     }
 
-    /// The problems of a check of the cluster after the change, without those of a check before it, and the problems that
-    /// become larger.
+    /// The problems that a check of the cluster finds after the change but not before it, and the problems that become
+    /// larger.
     fn new_problems(&self) -> Vec<&'c Finding> {
         let situation = self.situation;
         let is_denial = |finding: &&Finding| finding.level == Level::Deny;
@@ -165,10 +165,12 @@ impl<'c> Plan<'c> {
             .filter(|finding| !is_in(&known, finding))
             .collect();
         // The engine compares the object with itself on the other nodes.
-        let larger = denials(&situation.after.report)
-            .filter(|finding| !situation.is_sent && !is_in(&new, finding))
-            .collect::<Vec<_>>();
-        new.extend(larger);
+        if !situation.is_sent {
+            let larger: Vec<&Finding> = denials(&situation.after.report)
+                .filter(|finding| !is_in(&new, finding))
+                .collect();
+            new.extend(larger);
+        }
         new
     }
 

@@ -36,9 +36,11 @@ impl PatchOperation {
     }
 
     fn new(op: &'static str, path: &FieldPath, value: Option<Value>) -> Self {
-        let path = path.pointer();
-        let op = op.into();
-        Self { op, path, value }
+        Self {
+            op: op.into(),
+            path: path.pointer(),
+            value,
+        }
     }
 
     /// Whether applying the operation twice differs from applying it once.
@@ -61,8 +63,10 @@ pub fn set(field: &Field<'_>, value: impl Into<Value>) -> Vec<PatchOperation> {
     let parents: Vec<&FieldPath> = iter::successors(path.parent(), |path| path.parent())
         .take(field.missing.count)
         .collect();
-    let parents = parents.into_iter().rev().enumerate();
     let mut patch: Vec<_> = parents
+        .into_iter()
+        .rev()
+        .enumerate()
         .map(|(index, parent)| match index {
             0 if field.missing.is_null => PatchOperation::replace(parent, json!({})),
             _ => PatchOperation::add(parent, json!({})),

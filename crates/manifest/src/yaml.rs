@@ -25,8 +25,8 @@ const MAX_READ_AGAIN: usize = 16 << 20;
 
 /// Reads the documents of a part of a file, which begins after this number of lines.
 ///
-/// The parser requires that lines in brackets and quotation marks are indented deeper than their key, as YAML 1.2 does. Each
-/// line for which it returns that error is indented, and the part is read again.
+/// Like YAML 1.2, the parser requires lines in brackets and quotation marks to be indented deeper than their key. Each line
+/// for which it returns that error is indented, and the part is read again.
 pub(crate) fn documents(
     file: &str,
     part: Range<usize>,

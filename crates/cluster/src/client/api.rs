@@ -188,10 +188,10 @@ impl Cluster {
     ) -> Result<Value, ClusterError> {
         let Self { server, .. } = self;
         let asked = format!("{verb} {resource}");
-        let request = request.map_err(|error| self.unreached(Error::BuildRequest(error)))?;
+        let prepared = request.map_err(|error| self.unreached(Error::BuildRequest(error)))?;
         let answer = self
             .client
-            .send(request.map(Body::from))
+            .send(prepared.map(Body::from))
             .await
             .map_err(|error| self.unreached(error))?;
         let code = answer.status().as_u16();

@@ -113,12 +113,14 @@ impl World {
         ) else {
             return;
         };
-        let placements = [
+        let is_placed = [
             "/spec/workloads/nodePlacement",
             "/spec/deployment/nodePlacements/workload",
-        ];
-        let mut placements = placements.iter().filter_map(|path| only.pointer(path));
-        if placements.any(|placement| placement.as_object().is_some_and(|all| !all.is_empty())) {
+        ]
+        .into_iter()
+        .filter_map(|path| only.pointer(path)?.as_object())
+        .any(|placement| !placement.is_empty());
+        if is_placed {
             return;
         }
         let of_role = |list: &str, prefix: &str, role| {

@@ -72,10 +72,10 @@ impl Fixes<'_, '_> {
         let mut impossible = BTreeSet::new();
         for image in &configuration.golden_images {
             let contents = self.change.images.contents_of(configuration, image);
-            let contents = contents.and_then(Result::ok);
-            if let Some((contents, name)) = contents.zip(managed.get(image.name)) {
-                let all = Architecture::ALL.into_iter();
-                let missing = all.filter(|one| !contents.supported.contains(one.name()));
+            if let (Some(Ok(contents)), Some(name)) = (contents, managed.get(image.name)) {
+                let missing = Architecture::ALL
+                    .into_iter()
+                    .filter(|architecture| !contents.supported.contains(architecture.name()));
                 impossible.extend(missing.map(|architecture| architecture.suffixed(name)));
             }
         }

@@ -80,7 +80,6 @@ fn fix<'f>(configuration: &Configuration<'_>, census: &Census, is_listed: bool) 
     if known == 0 && !census.workload.is_empty() {
         return Proposal::advice(OTHERWISE);
     }
-    let stored = stored.unwrap_or(configuration.hco);
     // The update can already exclude these nodes.
     let then = if census.workload.keys().all(|name| is_known(name)) {
         ""
@@ -89,7 +88,8 @@ fn fix<'f>(configuration: &Configuration<'_>, census: &Census, is_listed: bool) 
     } else {
         "; then keep the workloads off these nodes with the placement, if no VM runs there"
     };
-    if stored.placement.has_requirements() {
+    let placement = &stored.unwrap_or(configuration.hco).placement;
+    if placement.has_requirements() {
         Proposal::advice(format!(
             "first, change the labels of these nodes so that the stored placement does not match them, or delete the nodes, {WHY}{then}"
         ))

@@ -28,9 +28,11 @@ pub(super) fn print(
         text.push_str(&(foreign::json(record.to_string()) + "\n"));
     };
     for Failure { place, what } in failures {
-        let place = place.as_ref();
-        let file = place.map(|place| &place.file);
-        add(json!({"file": file, "line": place.map(|place| place.line), "error": what}));
+        let (file, line) = place
+            .as_ref()
+            .map(|place| (&place.file, place.line))
+            .unzip();
+        add(json!({"file": file, "line": line, "error": what}));
     }
     for object in fixed {
         let patch = patch(object)?;

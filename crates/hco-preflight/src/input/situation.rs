@@ -239,8 +239,8 @@ impl Situation {
         comparison.nodes_before = has_other_nodes.then_some(&*list_before);
         let list_after = list(nodes_after.iter())?;
         let mut report_after = report(question, &list_after, Some(&comparison));
-        let checked = Question::live(question.sent.clone());
-        let checked = report(&checked, &list_after, Some(&comparison));
+        let live = Question::live(question.sent.clone());
+        let checked = report(&live, &list_after, Some(&comparison));
         let (forecast, changes) = (report_after.forecast.take(), report_after.changes.take());
         let forecast_before = report_after.forecast_before.take();
         let outlook = match forecast.zip(changes) {

@@ -86,13 +86,12 @@ pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
     let volumes = world.volumes.by(|volume| volume.metadata.key());
     let sources = world.sources.by(|source| source.metadata.key());
     let (empty, lost) = (&changes.empty_meanwhile, &changes.lost_image);
-    let changes = changes.crons.as_ref();
     // SSP creates the DataSources first: if one is rejected, it creates no DataImportCron.
     let reaches_crons = forecast.stopped != Some(Stopped::DataSource);
     let mut rows = Vec::new();
     for cron in &forecast.crons {
         let (key, source) = (cron.key(), cron.source());
-        let state = match (crons.get(&key), changes) {
+        let state = match (crons.get(&key), &changes.crons) {
             _ if !is_read => ImageState::new(Effect::Unknown, None),
             _ if cron.rejected.is_some() => {
                 ImageState::new(Effect::Rejected, cron.rejected.as_deref())

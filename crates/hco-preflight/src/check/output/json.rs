@@ -11,9 +11,11 @@ pub(crate) fn render(verdicts: &Verdicts) -> Value {
         .failures
         .iter()
         .map(|Failure { place, what }| {
-            let place = place.as_ref();
-            let file = place.map(|place| &place.file);
-            json!({"file": file, "line": place.map(|place| place.line), "what": what})
+            let (file, line) = place
+                .as_ref()
+                .map(|place| (&place.file, place.line))
+                .unzip();
+            json!({"file": file, "line": line, "what": what})
         })
         .collect::<Vec<_>>();
     let mut document = json!({

@@ -17,8 +17,8 @@ const FIELDS: [&str; 3] = ["/patches", "/patchesJson6902", "/patchesStrategicMer
 /// The kinds of a kustomization, which may also have none.
 const KINDS: [Option<&str>; 3] = [None, Some("Kustomization"), Some("Component")];
 
-/// The directory of a kustomization, if the file is that kustomization or one of its patches. kustomize loads no file from outside of its
-/// directory by default.
+/// The directory of a kustomization, if the file is that kustomization or one of its patches. By default, kustomize loads
+/// no file from outside of its directory.
 pub(super) fn of_patch(file: &Path) -> Option<&Path> {
     let real = canonicalize(file).ok()?;
     let mut directories = file.parent()?.ancestors();
