@@ -4,12 +4,13 @@
 //! validates the output with the schema.
 
 use cluster::foreign::Foreign;
+use engine::Rule;
 use kube_objects::text::percent_encode;
 use serde_json::{Value, json};
 
 use crate::check::entry::{CLUSTER, Entry, OBJECT, Severity};
 use crate::exit::Exit;
-use crate::explain::pages::{self, Page};
+use crate::explain::{self, Page};
 use crate::verdict::{Judged, Verdicts};
 
 pub(crate) fn render(verdicts: &Verdicts) -> Value {
@@ -24,8 +25,8 @@ pub(crate) fn render(verdicts: &Verdicts) -> Value {
         "help": {"text": "The result contains the message of the module."},
         "defaultConfiguration": {"level": "error"},
     });
-    let rules = pages::all()
-        .map(|page| rule(&page))
+    let rules = explain::rules()
+        .map(rule)
         .chain([of_object])
         .collect::<Value>();
     json!({
@@ -48,13 +49,13 @@ pub(crate) fn render(verdicts: &Verdicts) -> Value {
     })
 }
 
-fn rule(page: &Page) -> Value {
+fn rule((rule, page): (&Rule, Page)) -> Value {
     json!({
-        "id": page.rule.id,
+        "id": rule.id,
         "shortDescription": {"text": page.summary()},
         "help": {"text": page.summary(), "markdown": page.text},
-        "helpUri": page.url(),
-        "defaultConfiguration": {"level": match page.rule.level.into_str() {
+        "helpUri": page.url,
+        "defaultConfiguration": {"level": match rule.level.into_str() {
             "deny" => "error",
             _ => "warning",
         }},
