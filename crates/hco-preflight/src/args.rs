@@ -1,12 +1,13 @@
 //! The command line.
 
-mod read;
-
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use cluster::foreign::{self, one_line, shell_word};
 use cluster::{Cluster, Connection, Counts, Notes, Reader, World, timeout};
 use operator_models::hco::version::VersionSupport;
@@ -21,7 +22,7 @@ use crate::kubectl::Kubectl;
 /// Runs the same module as the policy in the cluster, on your manifests and nodes, and reports what would be denied and
 /// how to fix it.
 #[derive(Debug, Parser)]
-#[command(after_help = EXAMPLES, max_term_width = 110)]
+#[command(version = VERSION.as_str(), max_term_width = 110)]
 pub(crate) struct Args {
     /// The name with which the program was called.
     #[arg(skip)]
@@ -38,6 +39,11 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
+
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let (version, rules) = (env!("CARGO_PKG_VERSION"), engine::RULES.len());
+    format!("{version}\nrules {rules}")
+});
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,6 +63,67 @@ Exit codes:
   1  a problem; `plan`: a new problem or a loss; `fix`: changes that are not written, or a problem that remains
   2  something was not read or not evaluated, or invalid usage";
 
+impl Args {
+    /// Reads the words of the command line, the name of the program first.
+    pub(crate) fn read(mut words: Vec<OsString>) -> Result<Self, clap::Error> {
+        let name = typed(words.first());
+        let mut command = Self::command()
+            // The positional arguments are all of one kind.
+            .mut_subcommand("images", |images| {
+                images.mut_args(|arg| arg.help_heading(None))
+            })
+            .bin_name(&name)
+            .after_help(EXAMPLES.replace("hco-preflight", &name));
+        if words.len() == 1 {
+            words.push(OsString::from("--help"));
+        }
+        if let Some(word) = option_and_file(&words) {
+            let word = one_line(&word.to_string_lossy());
+            return Err(command.error(
+                ErrorKind::UnknownArgument,
+                format!("`{word}` is an option and also the name of a file; to name files, use ./*.yaml instead of *.yaml"),
+            ));
+        }
+        let matches = command.try_get_matches_from_mut(words)?;
+        let mut args = Self::from_arg_matches(&matches)?;
+        if let Command::Check(Check { subject, .. }) | Command::Fix(Fix { subject, .. }) =
+            &mut args.command
+        {
+            subject.filename.append(&mut subject.files);
+        }
+        Ok(Self { name, ..args })
+    }
+}
+
+/// An option that is also the name of a file. A shell may have expanded it from `*.yaml`, so the name of a file would
+/// change the check.
+fn option_and_file(words: &[OsString]) -> Option<&OsString> {
+    words
+        .split(|word| word == "--")
+        .next()?
+        .iter()
+        .skip(1)
+        .find(|word| {
+            word.len() > 1
+                && word.as_encoded_bytes().starts_with(b"-")
+                && Path::new(word).symlink_metadata().is_ok()
+        })
+}
+
+/// The name with which the program was called. For a kubectl plugin, the file of the program is
+/// `kubectl-hco_preflight`.
+fn typed(first: Option<&OsString>) -> String {
+    let file = first
+        .and_then(|path| Path::new(path).file_name())
+        .unwrap_or_default()
+        .to_string_lossy();
+    match file.strip_prefix("kubectl-") {
+        Some(plugin) => format!("kubectl {}", plugin.replace('-', " ").replace('_', "-")),
+        None if file.is_empty() => "hco-preflight".to_owned(),
+        None => file.into_owned(),
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Report whether objects of files would be accepted, or what is wrong in a cluster, and how to fix it
@@ -64,7 +131,10 @@ pub(crate) enum Command {
     /// Fix HyperConverged objects: show the changes, or write them
     Fix(Fix),
     /// Show the page of a rule or of an alert, or list them
-    Explain(Explain),
+    Explain {
+        /// The name of a rule or of an alert; if omitted, lists them
+        rule: Option<String>,
+    },
     /// Show what a change does to boot sources and virtual machines, before you make it
     Plan(Plan),
     /// Write the objects of a cluster that `--from` reads to a file
@@ -74,7 +144,10 @@ pub(crate) enum Command {
     /// Look up which architectures images support, and print the annotation for each image
     Images(Images),
     /// Print the completion script for a shell
-    Completions(Completions),
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
 }
 
 /// The objects, the nodes, and the policy of a check.
@@ -233,7 +306,12 @@ pub(crate) enum AsIf {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = CHECK)]
+#[command(after_help = "\
+One of --nodes, --cluster, --from, and --arch is required. With -f, the check says whether the objects would be accepted. \
+Without -f, it says whether the cluster is all right as it is: the problems of the HyperConverged, conditions, golden \
+images, and VMs that cannot start.
+
+Exit codes: 0 no problem, 1 a problem, 2 something was not read or not evaluated.")]
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) subject: Subject,
@@ -267,13 +345,6 @@ pub(crate) enum FailOn {
     Never,
 }
 
-const CHECK: &str = "\
-One of --nodes, --cluster, --from, and --arch is required. With -f, the check says whether the objects would be accepted. \
-Without -f, it says whether the cluster is all right as it is: the problems of the HyperConverged, conditions, golden \
-images, and VMs that cannot start.
-
-Exit codes: 0 no problem, 1 a problem, 2 something was not read or not evaluated.";
-
 /// The format of the output of `check`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -293,7 +364,12 @@ pub(crate) enum Format {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = FIX, next_help_heading = "Which changes")]
+#[command(next_help_heading = "Which changes")]
+#[command(after_help = "\
+One of --nodes, --cluster, --from, and --arch is required.
+
+Exit codes: 0 nothing is left to fix, or only warnings to review, 1 changes that are not written, or a problem that remains, \
+2 something could not be checked or written.")]
 pub(crate) struct Fix {
     #[command(flatten)]
     pub(crate) subject: Subject,
@@ -323,12 +399,6 @@ pub(crate) struct Fix {
     pub(crate) place_on: Option<String>,
 }
 
-const FIX: &str = "\
-One of --nodes, --cluster, --from, and --arch is required.
-
-Exit codes: 0 nothing is left to fix, or only warnings to review, 1 changes that are not written, or a problem that remains, \
-2 something could not be checked or written.";
-
 /// The format of the changes of `fix`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FixFormat {
@@ -339,7 +409,11 @@ pub(crate) enum FixFormat {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = PLAN)]
+#[command(after_help = "\
+One of --cluster and --from is required. Without -f, --what-if, --nodes, and --hco-version, the plan shows what is still \
+outstanding.
+
+Exit codes: 0 nothing is lost, and no problem is new, 1 a loss or a new problem, 2 something was not read, or there is no forecast.")]
 pub(crate) struct Plan {
     /// The manifest of the HyperConverged as it will be, or - for standard input
     #[arg(long, short = 'f', value_name = "FILE", help_heading = "Future state")]
@@ -395,12 +469,6 @@ pub(crate) struct Plan {
     pub(crate) all_vms: bool,
 }
 
-const PLAN: &str = "\
-One of --cluster and --from is required. Without -f, --what-if, --nodes, and --hco-version, the plan shows what is still \
-outstanding.
-
-Exit codes: 0 nothing is lost, and no problem is new, 1 a loss or a new problem, 2 something was not read, or there is no forecast.";
-
 /// The format of a plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PlanFormat {
@@ -440,12 +508,6 @@ pub(crate) struct Snapshot {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Explain {
-    /// The name of a rule or of an alert; if omitted, lists them
-    pub(crate) rule: Option<String>,
-}
-
-#[derive(Debug, clap::Args)]
 pub(crate) struct Settings {
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them; - for standard input
     #[arg(value_name = "FILE", conflicts_with_all = ["cluster", "from"])]
@@ -456,7 +518,10 @@ pub(crate) struct Settings {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = IMAGES)]
+#[command(after_help = "\
+Uses the credentials that `docker login` and `podman login` store.
+
+Exit codes: 0 all images were read, 2 an image could not be read.")]
 pub(crate) struct Images {
     /// An image, for example quay.io/containerdisks/fedora:latest, with or without docker://
     #[arg(value_name = "IMAGE")]
@@ -478,11 +543,6 @@ pub(crate) struct Images {
     pub(crate) output: ImagesFormat,
 }
 
-const IMAGES: &str = "\
-Uses the credentials that `docker login` and `podman login` store.
-
-Exit codes: 0 all images were read, 2 an image could not be read.";
-
 /// The format of the output of `images`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ImagesFormat {
@@ -491,10 +551,4 @@ pub(crate) enum ImagesFormat {
     Text,
     /// For programs
     Json,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Completions {
-    /// The shell
-    pub(crate) shell: clap_complete::Shell,
 }

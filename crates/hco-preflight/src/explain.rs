@@ -5,7 +5,6 @@ use engine::{RULES, Rule};
 use include_dir::{Dir, File, include_dir};
 use kube_objects::text::nearest;
 
-use crate::args;
 use crate::exit::Exit;
 use crate::prose::line;
 use crate::terminal::{BOLD, Terminal};
@@ -66,13 +65,13 @@ fn alerts() -> impl Iterator<Item = Page> {
 }
 
 /// Shows a page, or the table. The exit code is 2 if the rule does not exist.
-pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
-    let Some(name) = &args.rule else {
+pub(crate) fn run(name: Option<&str>, terminal: &Terminal) -> Result<Exit> {
+    let Some(name) = name else {
         terminal.print(&table())?;
         return Ok(Exit::Accepted);
     };
     let pages: Vec<Page> = rules().map(|(_, page)| page).chain(alerts()).collect();
-    let Some(page) = pages.iter().find(|page| page.name == *name) else {
+    let Some(page) = pages.iter().find(|page| page.name == name) else {
         let names: Vec<&str> = pages.iter().map(|page| page.name).collect();
         let nearest = nearest(name, &names);
         let hint = nearest.map_or_else(String::new, |name| format!(" Did you mean `{name}`?"));

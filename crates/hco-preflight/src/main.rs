@@ -25,8 +25,8 @@ mod verdict;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use anyhow::Result;
 use args::{Args, Command};
+use clap::CommandFactory as _;
 use cluster::foreign;
 use exit::Exit;
 use failure::chain;
@@ -53,24 +53,20 @@ fn main() -> ExitCode {
     let done = match &args.command {
         Command::Check(check) => check::run(check, &terminal),
         Command::Fix(fix) => fix::run(fix, &terminal),
-        Command::Explain(explain) => explain::run(explain, &terminal),
+        Command::Explain { rule } => explain::run(rule.as_deref(), &terminal),
         Command::Settings(settings) => settings::run(settings, &terminal),
         Command::Images(images) => images::run(images, &terminal),
         Command::Plan(plan) => plan::run(plan, &terminal),
         Command::Snapshot(snapshot) => snapshot::run(snapshot, &terminal),
-        Command::Completions(args) => completions(args),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Args::command(), "hco-preflight", &mut script);
+            terminal::print_raw(&script).map(|()| Exit::Accepted)
+        }
     };
     let exit = done.unwrap_or_else(|error| {
         terminal.failure(&chain(&error));
         Exit::Unjudged
     });
     exit.into()
-}
-
-fn completions(args: &args::Completions) -> Result<Exit> {
-    let mut script = Vec::new();
-    let mut command = Args::command();
-    clap_complete::generate(args.shell, &mut command, "hco-preflight", &mut script);
-    terminal::print_raw(&script)?;
-    Ok(Exit::Accepted)
 }
