@@ -57,26 +57,22 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     for found in &files.found {
         asked.object(found);
     }
-    for (what, templates) in &asked.unread {
-        let templates = Vec::from_iter(templates.clone()).join(", ");
-        terminal.note(&format!("templates {what} are not read: {templates}"));
-    }
     // A cluster without access to registries can have only image streams, so that there are no images to look up.
-    let has_streams = asked.unread.contains_key(WITH_STREAM);
-    if asked.rows.is_empty() && asked.failures.is_empty() && !has_streams {
+    if asked.images.is_empty() && asked.failures.is_empty() && asked.unread.is_empty() {
         bail!(
             "no images to look up: specify images, for example quay.io/containerdisks/fedora:latest, or use -f with a manifest whose templates have a registry URL"
         );
     }
-    let Asked {
-        mut rows,
-        mut failures,
-        ..
-    } = asked;
-    look_up(&mut rows, &registries);
+    for (what, templates) in asked.unread {
+        let templates = Vec::from_iter(templates).join(", ");
+        terminal.note(&format!("templates {what} are not read: {templates}"));
+    }
+    let mut failures = asked.failures;
+    let rows = look_up(asked.images, &registries);
     for row in &rows {
-        let errors = row.errors().into_iter();
-        failures.extend(errors.map(|why| one_line(&format!("{}: {why}", row.image))));
+        for why in row.errors() {
+            failures.push(one_line(&format!("{}: {why}", row.image)));
+        }
     }
     for failure in &failures {
         terminal.failure(failure);
@@ -93,14 +89,10 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     })
 }
 
-/// A template whose image is not looked up.
-const WITH_STREAM: &str =
-    "with an image stream (CDI imports one digest of it for all architectures)";
-
 #[derive(Default)]
 struct Asked {
-    /// The images, before they are looked up.
-    rows: Vec<Row>,
+    /// The images, each with the templates that use it.
+    images: Vec<(Image, Vec<Place>)>,
     failures: Vec<String>,
     /// The templates whose images are not looked up, by reason.
     unread: BTreeMap<&'static str, BTreeSet<String>>,
@@ -108,27 +100,19 @@ struct Asked {
 
 impl Asked {
     fn image(&mut self, image: Image, place: Option<Place>) {
-        match self.rows.iter_mut().find(|row| row.image == image) {
-            Some(row) => row.templates.extend(place),
-            None => self.rows.push(Row {
-                image,
-                templates: place.into_iter().collect(),
-                contents: Err(String::new()),
-            }),
+        match self.images.iter_mut().find(|(other, _)| *other == image) {
+            Some((_, templates)) => templates.extend(place),
+            None => self.images.push((image, place.into_iter().collect())),
         }
-    }
-
-    fn fail(&mut self, why: &str) {
-        self.failures.push(one_line(why));
     }
 
     fn name(&mut self, name: &str) {
         let bare = name.strip_prefix("docker://").unwrap_or(name);
         match Image::at(&format!("docker://{bare}")) {
             Some(Ok(image)) => self.image(image, None),
-            Some(Err(_)) | None => self.fail(&format!(
+            Some(Err(_)) | None => self.failures.push(one_line(&format!(
                 "`{name}` is not an image such as quay.io/containerdisks/fedora:latest; to specify a file, use -f"
-            )),
+            ))),
         }
     }
 
@@ -150,13 +134,16 @@ impl Asked {
                 Some(Err(why)) => {
                     let Place { name, file, line } = &place;
                     let why = why_unimportable(why);
-                    self.fail(&format!("{file}:{line}: template `{name}`: {url}: {why}"));
+                    let failure = format!("{file}:{line}: template `{name}`: {url}: {why}");
+                    self.failures.push(one_line(&failure));
                 }
                 None => {
-                    let what = registry
-                        .get("imageStream")
-                        .filter(|stream| !stream.is_null())
-                        .map_or("without a docker:// URL", |_| WITH_STREAM);
+                    let what = match registry.get("imageStream") {
+                        None | Some(Value::Null) => "without a docker:// URL",
+                        Some(_) => {
+                            "with an image stream (CDI imports one digest of it for all architectures)"
+                        }
+                    };
                     let name = one_line(&format!("`{}`", place.name));
                     self.unread.entry(what).or_default().insert(name);
                 }
@@ -176,108 +163,99 @@ pub(crate) fn registries(sources: Option<&Path>) -> Result<Registries> {
 }
 
 /// Looks up all images in parallel.
-fn look_up(rows: &mut [Row], registries: &Registries) {
-    let images = rows.iter().map(|row| row.image.clone()).collect();
-    let read = registries.contents(images, &COLUMNS);
-    for row in rows {
-        if let Some(found) = read.get(&row.image) {
-            row.contents = found.clone().map_err(|why| why_unknown(&why));
-        }
-    }
+fn look_up(images: Vec<(Image, Vec<Place>)>, registries: &Registries) -> Vec<Row> {
+    let names = images.iter().map(|(image, _)| image.clone()).collect();
+    let mut found = registries.contents(names, &COLUMNS);
+    let row = |(image, templates)| {
+        let contents = found.remove(&image)?.map_err(|why| why_unknown(&why));
+        Some(Row {
+            image,
+            templates,
+            contents,
+        })
+    };
+    images.into_iter().filter_map(row).collect()
 }
 
 impl Row {
-    /// The architectures that can be imported; `None` if they are unknown.
-    fn architectures(&self) -> Option<BTreeSet<&str>> {
-        let contents = self.contents.as_ref().ok()?;
-        let mut names: BTreeSet<&str> = contents.supported.iter().map(String::as_str).collect();
-        for (name, _) in contents.unreadable() {
-            names.remove(name);
-        }
-        Some(names)
-    }
-
     /// Why the image, or its parts for architectures, could not be read.
     fn errors(&self) -> Vec<String> {
         match &self.contents {
-            Ok(contents) => {
-                let unreadable = contents.unreadable();
-                unreadable
-                    .map(|(name, why)| format!("{name}: {}", why_unknown(why)))
-                    .collect()
-            }
+            Ok(contents) => contents
+                .unreadable()
+                .map(|(name, why)| format!("{name}: {}", why_unknown(why)))
+                .collect(),
             Err(error) => vec![error.clone()],
         }
     }
 
     /// Whether the image can be imported for an architecture.
     fn cell(&self, architecture: &str) -> (Style, String) {
-        let (style, sign) = match &self.contents {
-            Ok(contents) => match contents.availability.get(architecture) {
-                Some(Availability::Unreadable(_)) => (YELLOW, "?"),
-                Some(Availability::ListedButMissing | Availability::Contradicts(_)) => (RED, "✘"),
-                _ if contents.supported.contains(architecture) => (GREEN, "✔"),
-                _ => (DIM, "–"),
-            },
-            Err(_) => (YELLOW, "?"),
+        let Ok(contents) = &self.contents else {
+            return (YELLOW, "?".to_owned());
+        };
+        let (style, sign) = match contents.availability.get(architecture) {
+            Some(Availability::Unreadable(_)) => (YELLOW, "?"),
+            Some(Availability::ListedButMissing | Availability::Contradicts(_)) => (RED, "✘"),
+            _ if contents.supported.contains(architecture) => (GREEN, "✔"),
+            _ => (DIM, "–"),
         };
         (style, sign.to_owned())
     }
-
-    fn notes(&self) -> BTreeMap<&str, String> {
-        let contents = self.contents.as_ref().ok();
-        contents
-            .into_iter()
-            .flat_map(|contents| contents.availability.iter())
-            .filter_map(|(name, found)| {
-                let note = match found {
-                    Availability::Present(ImageKind::ContainerDisk) | Availability::Absent => None,
-                    // No release of CDI has this yet: commit 2fb3fd570.
-                    Availability::Present(ImageKind::Bootc) => {
-                        Some("a bootc image, which later versions of CDI do not import".to_owned())
-                    }
-                    Availability::ListedButMissing => {
-                        Some("listed, but not in the registry: mirror it".to_owned())
-                    }
-                    Availability::Contradicts(other) => {
-                        Some(format!("listed, but its configuration says `{other}`"))
-                    }
-                    Availability::Unreadable(why) => {
-                        Some(format!("listed, but cannot be read: {}", why_unknown(why)))
-                    }
-                };
-                Some((name.as_str(), note?))
-            })
-            .collect()
-    }
 }
 
-/// The value of the annotation: only names that the policy accepts, starting with the architectures of the columns.
-fn annotation(architectures: &BTreeSet<&str>) -> String {
-    let (of_columns, others): (Vec<&str>, Vec<&str>) = architectures
-        .iter()
-        .copied()
-        .filter(|name| is_architecture(name))
-        .partition(|name| COLUMNS.contains(name));
-    [of_columns, others].concat().join(",")
+/// The architectures that can be imported.
+fn architectures(contents: &Contents) -> BTreeSet<&str> {
+    let mut names: BTreeSet<&str> = contents.supported.iter().map(String::as_str).collect();
+    names.retain(|name| contents.unreadable().all(|(other, _)| other != *name));
+    names
+}
+
+/// The value of the annotation, with only the names that the policy accepts.
+fn annotation(contents: &Contents) -> String {
+    let mut names = architectures(contents);
+    names.retain(|name| is_architecture(name));
+    sorted(names).join(",")
+}
+
+fn notes(contents: &Contents) -> BTreeMap<&str, String> {
+    let mut notes = BTreeMap::new();
+    for (name, found) in &contents.availability {
+        let note = match found {
+            Availability::Present(ImageKind::ContainerDisk) | Availability::Absent => continue,
+            // No release of CDI has this yet: commit 2fb3fd570.
+            Availability::Present(ImageKind::Bootc) => {
+                "a bootc image, which later versions of CDI do not import".to_owned()
+            }
+            Availability::ListedButMissing => {
+                "listed, but not in the registry: mirror it".to_owned()
+            }
+            Availability::Contradicts(other) => {
+                format!("listed, but its configuration says `{other}`")
+            }
+            Availability::Unreadable(why) => {
+                format!("listed, but cannot be read: {}", why_unknown(why))
+            }
+        };
+        notes.insert(name.as_str(), note);
+    }
+    notes
+}
+
+/// The names as a list, with the architectures of the columns first.
+fn sorted(names: BTreeSet<&str>) -> Vec<&str> {
+    let mut sorted = Vec::from_iter(names);
+    sorted.sort_by_key(|name| !COLUMNS.contains(name));
+    sorted
 }
 
 fn in_text(rows: &[Row]) -> String {
-    let named: BTreeSet<&str> = rows
-        .iter()
-        .filter_map(|row| row.contents.as_ref().ok())
-        .flat_map(|contents| {
-            let listed = contents
-                .availability
-                .iter()
-                .filter(|(_, found)| **found != Availability::Absent)
-                .map(|(name, _)| name);
-            contents.supported.iter().chain(listed)
-        })
-        .map(String::as_str)
-        .collect();
-    let mut columns: Vec<&str> = COLUMNS.to_vec();
-    columns.extend(named.into_iter().filter(|name| !COLUMNS.contains(name)));
+    let mut named = BTreeSet::from(COLUMNS);
+    for contents in rows.iter().flat_map(|row| &row.contents) {
+        named.extend(contents.supported.iter().map(String::as_str));
+        named.extend(notes(contents).into_keys());
+    }
+    let columns = sorted(named);
     let heads: Vec<String> = columns.iter().map(|column| one_line(column)).collect();
     let cells: Vec<(String, Vec<_>)> = rows
         .iter()
@@ -289,7 +267,7 @@ fn in_text(rows: &[Row]) -> String {
     let mut text = String::new();
     table(&mut text, ("", usize::MAX), "image", &heads, &cells);
     for row in rows {
-        let Some(architectures) = row.architectures() else {
+        let Ok(contents) = &row.contents else {
             continue;
         };
         line!(text, "\n{BOLD}{}{BOLD:#}", row.image);
@@ -297,14 +275,12 @@ fn in_text(rows: &[Row]) -> String {
             let place = one_line(&format!("template `{name}` ({file}:{line})"));
             line!(text, "  {DIM}{place}{DIM:#}");
         }
-        for (name, note) in row.notes() {
+        for (name, note) in notes(contents) {
             line!(text, "  {}", one_line(&format!("{name}: {note}")));
         }
-        let value = annotation(&architectures);
-        if !value.is_empty() {
-            // Quoted as JSON, which is valid YAML, because the name of an architecture in an image can be any text.
-            let value = foreign::json(Value::from(value).to_string());
-            line!(text, "  {ANNOTATION}: {value}");
+        let annotation = annotation(contents);
+        if !annotation.is_empty() {
+            line!(text, "  {ANNOTATION}: \"{annotation}\"");
         }
     }
     text
@@ -315,15 +291,14 @@ fn in_json(rows: &[Row]) -> Value {
     let images = rows
         .iter()
         .map(|row| {
-            let architectures = row.architectures();
-            let annotation = architectures.as_ref().map(annotation);
+            let contents = row.contents.as_ref();
             let mut row = json!({
                 "image": row.image.to_string(),
                 "templates": row.templates,
-                "architectures": architectures,
-                "notes": Some(row.notes()).filter(|notes| !notes.is_empty()),
-                "annotations": annotation.map(|value| json!({ANNOTATION: value})),
-                "error": row.contents.as_ref().err(),
+                "architectures": contents.ok().map(architectures),
+                "notes": contents.ok().map(notes).filter(|notes| !notes.is_empty()),
+                "annotations": contents.ok().map(|contents| json!({ANNOTATION: annotation(contents)})),
+                "error": contents.err(),
             });
             if let Some(fields) = row.as_object_mut() {
                 fields.retain(|_, value| !value.is_null());
