@@ -15,19 +15,16 @@ pub(crate) struct Kubectl {
 
 impl Kubectl {
     pub(crate) fn new(connection: &Connection, context: Option<&str>) -> Self {
-        let kubeconfig = connection.kubeconfig.as_ref();
+        let path = connection.kubeconfig.as_ref();
+        let kubeconfig = path.map(|path| path.display().to_string());
         let flags = [
             ("--context", context.map(str::to_owned)),
-            (
-                "--kubeconfig",
-                kubeconfig.map(|path| path.display().to_string()),
-            ),
+            ("--kubeconfig", kubeconfig),
             ("--as", connection.impersonate.clone()),
-        ];
-        let flags = flags
-            .into_iter()
-            .filter_map(|(flag, value)| Some(format!("{flag} {} ", shell_word(&one_line(&value?)))))
-            .collect();
+        ]
+        .into_iter()
+        .filter_map(|(flag, value)| Some(format!("{flag} {} ", shell_word(&one_line(&value?)))))
+        .collect();
         Self { flags }
     }
 
@@ -46,15 +43,12 @@ impl Kubectl {
     }
 
     fn in_fix(&self, fix: &str) -> String {
-        let line = |line: &str| match line.trim_start().strip_prefix("kubectl ") {
-            Some(rest) => {
-                let indent = line.len() - line.trim_start().len();
-                format!("{:indent$}kubectl {}{rest}", "", self.flags)
-            }
-            None => line.to_owned(),
+        let kubectl = format!("kubectl {}", self.flags);
+        let line = |line: &str| {
+            let is_command = line.trim_start().starts_with("kubectl ");
+            line.replacen("kubectl ", &kubectl, usize::from(is_command))
         };
-        let lines: Vec<String> = fix.split('\n').map(line).collect();
-        lines.join("\n")
+        fix.split('\n').map(line).collect::<Vec<_>>().join("\n")
     }
 
     /// After this command, CDI immediately updates a DataSource for a DataImportCron. If the user deleted the
