@@ -17,7 +17,8 @@ use manifest::Object;
 use serde_json::Value;
 
 use self::choice::{
-    WITH_ALTERNATIVES, chosen, is_choice, needs_choice, reason, sets_annotation, summary, to_review,
+    Choice, chosen, enables_import, has_alternatives, is_choice, needs_choice, reason,
+    sets_annotation, to_review,
 };
 use crate::args::{self, FixFormat};
 use crate::exit::Exit;
@@ -26,9 +27,9 @@ use crate::input::files::Source;
 use crate::input::{Check, Purpose, Question};
 use crate::kubectl::Kubectl;
 use crate::prose::count;
-use crate::report::{Finding, Level, Remedy, Report};
+use crate::report::{Level, Remedy};
 use crate::terminal::Terminal;
-use crate::verdict::{Judged, Verdicts};
+use crate::verdict::Judged;
 
 /// More rounds than any object needs. One round applies the fixes of all findings that the module lists.
 const ROUNDS: usize = 64;
@@ -50,26 +51,20 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         _ => {}
     }
     let (mut notes, mut failures) = (Notes::default(), Vec::new());
-    let what_if = args.what_if.as_ref();
-    let check = Check::read(
-        &args.subject,
-        Purpose::Fix,
-        what_if,
-        &mut notes,
-        &mut failures,
-    );
+    let (subject, what_if) = (&args.subject, args.what_if.as_ref());
+    let check = Check::read(subject, Purpose::Fix, what_if, &mut notes, &mut failures);
     terminal.notes(&notes);
     let check = match check {
         Ok(check) => check,
-        Err(error) if args.subject.allow_empty && error.is::<Nothing>() => {
-            terminal.note(&error.to_string());
-            return Ok(Exit::Accepted);
-        }
         Err(error) => {
             for failure in failures {
                 terminal.failure(&failure.to_string());
             }
-            return Err(error);
+            if !subject.allow_empty || !error.is::<Nothing>() {
+                return Err(error);
+            }
+            terminal.note(&error.to_string());
+            return Ok(Exit::Accepted);
         }
     };
     let mut fixed = Vec::new();
@@ -79,9 +74,8 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
             Err(failure) => failures.push(failure),
         }
     }
-    let context = check
-        .cluster()
-        .and_then(|cluster| cluster.context.as_deref());
+    let cluster = check.cluster();
+    let context = cluster.and_then(|cluster| cluster.context.as_deref());
     let kubectl = Kubectl::new(&args.subject.source.connection, context);
     if args.output.is_some() {
         note_summaries(&fixed, terminal);
@@ -93,47 +87,43 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         }
         None => files::write_or_show(&mut fixed, args, terminal, &mut failures)?,
     }
-    let of = |fixed: &Fixed<'_>, what: &String| fixed.question.failure(what.clone());
-    let manual: Vec<Failure> = fixed
-        .iter()
-        .flat_map(|fixed| fixed.manual.iter().map(move |what| of(fixed, what)))
-        .collect();
-    for failure in manual.iter().chain(&failures) {
+    let manual: Vec<&Failure> = fixed.iter().flat_map(|object| &object.manual).collect();
+    for failure in manual.iter().copied().chain(&failures) {
         terminal.failure(&failure.to_string());
     }
-    let fixes: Vec<Remedy> = fixed.iter().flat_map(|fixed| fixed.fixes.clone()).collect();
-    let verdicts = Verdicts {
-        objects: fixed.into_iter().map(Fixed::judged).collect(),
-        failures,
-        ..Verdicts::default()
-    };
-    let left = if !manual.is_empty() || !fixes.is_empty() && !args.write {
-        Exit::Denied
-    } else {
-        Exit::Accepted
-    };
-    let exit = verdicts.exit().max(left);
-    summarize(&verdicts, fixes.len(), exit, args, terminal);
+    let fixes: Vec<&Remedy> = fixed.iter().flat_map(|object| &object.fixes).collect();
+    let is_open = !manual.is_empty() || !fixes.is_empty() && !args.write;
+    let exit = fixed
+        .iter()
+        .map(|object| object.judged.exit())
+        .chain(failures.iter().map(|_| Exit::Unjudged))
+        .chain(is_open.then_some(Exit::Denied))
+        .max()
+        .unwrap_or(Exit::Accepted);
+    summarize(&fixed, fixes.len(), exit, args, terminal);
     if !fixes.is_empty() {
         advise(&fixes, args, &kubectl, terminal);
     }
     Ok(exit)
 }
 
-/// Notes the changes with their costs, before they are made.
-fn note_summaries(fixed: &[Fixed<'_>], terminal: &Terminal) {
+/// Notes the changes with their costs, before they are made. The module states the cost of a placement.
+fn note_summaries(fixed: &[Fixed], terminal: &Terminal) {
     let mut notes = Notes::default();
-    for it in fixed {
+    for object in fixed {
         // An earlier fix can have made the same changes.
-        for fix in it.fixes.iter().filter(|fix| !fix.patch.is_empty()) {
-            notes.push(&it.question.failure(summary(fix)).to_string());
+        for fix in object.fixes.iter().filter(|fix| !fix.patch.is_empty()) {
+            let again = "; each golden image is imported again, once for each of its architectures";
+            let cost = if enables_import(fix) { again } else { "" };
+            let summary = format!("{}{cost}", fix.summary);
+            notes.push(&object.judged.question.failure(summary).to_string());
         }
     }
     terminal.notes(&notes);
 }
 
 /// Notes what to do before the changes are applied.
-fn advise(fixes: &[Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Terminal) {
+fn advise(fixes: &[&Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Terminal) {
     if args.subject.source.is_live() && args.output.is_some() {
         terminal.note("if an object has changed since it was read, the API server rejects its patch (`the server rejected our request due to an error in our request`): run this again");
         terminal.note("if `kubectl apply`, Argo CD, or Flux manages an object, make the change in its file as well, because the next apply or sync reverts the patch");
@@ -142,93 +132,82 @@ fn advise(fixes: &[Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Term
         terminal
             .note("before the nodes of --what-if have joined or left, the cluster can deny this");
     }
-    if args.r#unsafe && !args.subject.images && fixes.iter().any(sets_annotation) {
+    if args.r#unsafe && !args.subject.images && fixes.iter().any(|fix| sets_annotation(fix)) {
         terminal.note("images were not looked up: check the architectures annotations before you apply this, or use --images");
     }
     let settings = args.subject.settings.as_deref();
     let options = args.subject.source.options(settings, kubectl);
     let name = &terminal.name;
-    let what_if = match args.what_if {
-        Some(_) => " --what-if COUNTS",
-        None => "",
-    };
+    let what_if = args.what_if.as_ref().map_or("", |_| " --what-if COUNTS");
     terminal.note(&format!(
         "before you apply this, `{name} plan {options} -f FILE{what_if}`, with the corrected file, shows the effects on boot sources and virtual machines"
     ));
 }
 
-struct Fixed<'q> {
-    question: &'q Arc<Question>,
+/// An object with the fixes that can be made.
+struct Fixed {
+    /// The object as it is in the written file, where its line numbers can differ, and the report after the fixes.
+    judged: Judged,
     value: Value,
     /// The object that is evaluated, as the API server gets it.
     sent: Value,
     /// The fixes that produced it, without the operations that an earlier fix contains.
     fixes: Vec<Remedy>,
-    before: Report,
-    report: Report,
-    /// The object in the written file, where its line numbers can differ.
-    written: Option<Object>,
     /// Why the user has to edit the file manually.
-    manual: Vec<String>,
+    manual: Vec<Failure>,
 }
 
-impl<'q> Fixed<'q> {
-    fn unchanged(question: &'q Arc<Question>, report: Report) -> Self {
-        Self {
-            question,
-            value: question.value().clone(),
-            sent: question.sent.clone(),
-            fixes: Vec::new(),
-            before: report.clone(),
-            report,
-            written: None,
-            manual: Vec::new(),
-        }
-    }
-
+impl Fixed {
     /// Applies the fixes of a report. A value that the editor cannot change, for example an alias, does not prevent others.
-    fn new(
-        question: &'q Arc<Question>,
-        check: &Check<'_>,
-        args: &args::Fix,
-    ) -> Result<Self, Failure> {
-        let fixed = Self::with(question, check, args, &|_| true)?;
-        let is_edited = args.output.is_none() && !fixed.fixes.is_empty();
-        let error = is_edited.then(|| files::edit_error(question, &fixed.value));
-        let Some(error) = error.flatten() else {
-            return Ok(fixed);
+    fn new(question: &Arc<Question>, check: &Check<'_>, args: &args::Fix) -> Result<Self, Failure> {
+        let edit_error = |value: &Value| match args.output {
+            None => files::edit_error(question, value),
+            Some(_) => None,
         };
-        let can_edit = |value: &Value| files::edit_error(question, value).is_none();
-        let mut fixed = Self::with(question, check, args, &can_edit)?;
-        let extent = if fixed.fixes.is_empty() {
-            "not changed"
-        } else {
-            "not completely changed"
-        };
-        let what = format!("{extent}: {error}; edit it manually");
-        fixed.manual.push(what);
+        let mut fixed = Self::with(question, check, args, |_| true)?;
+        if let Some(error) = edit_error(&fixed.value) {
+            fixed = Self::with(question, check, args, |value| edit_error(value).is_none())?;
+            let extent = if fixed.fixes.is_empty() {
+                "not changed"
+            } else {
+                "not completely changed"
+            };
+            let what = format!("{extent}: {error}; edit it manually");
+            fixed.manual.push(question.failure(what));
+        }
+        if let Some(what) = fixed.denied_by(check, args)? {
+            fixed = Self::with(question, check, args, |_| false)?;
+            fixed.manual.push(question.failure(what));
+        }
         Ok(fixed)
     }
 
     /// Applies the fixes that can be made, and evaluates the object again until no fix is left.
     fn with(
-        question: &'q Arc<Question>,
+        question: &Arc<Question>,
         check: &Check<'_>,
         args: &args::Fix,
-        can_edit: &dyn Fn(&Value) -> bool,
+        can_edit: impl Fn(&Value) -> bool,
     ) -> Result<Self, Failure> {
         let report = check.report(question, &question.sent)?;
-        let mut fixed = Self::unchanged(question, report);
+        let mut fixed = Self {
+            judged: Judged::new(Arc::clone(question), report),
+            value: question.value().clone(),
+            sent: question.sent.clone(),
+            fixes: Vec::new(),
+            manual: Vec::new(),
+        };
         for _ in 0..ROUNDS {
-            let made = |fixed: &Self, remedy: &Remedy| {
-                fixed.after(remedy).filter(|[value, _]| can_edit(value))
-            };
-            let can_be_made = |remedy: &Remedy| made(&fixed, remedy).is_some();
-            let remedies = chosen(&fixed.report, args, can_be_made);
+            let can_be_made = |remedy: &Remedy| fixed.after(remedy, &can_edit).is_some();
+            let remedies = chosen(&fixed.judged.report, args, can_be_made);
             let before = fixed.sent.clone();
             for mut remedy in remedies.map_err(|what| question.failure(what.to_owned()))? {
-                remedy.patch.retain(|operation| !fixed.has_set(operation));
-                if let Some([value, sent]) = made(&fixed, &remedy) {
+                // Several fixes can add the same parent, or set the same field.
+                remedy.patch.retain(|operation| {
+                    operation.op == "remove"
+                        || fixed.operations().all(|earlier| earlier != operation)
+                });
+                if let Some([value, sent]) = fixed.after(&remedy, &can_edit) {
                     (fixed.value, fixed.sent) = (value, sent);
                     fixed.fixes.push(remedy);
                 }
@@ -236,156 +215,115 @@ impl<'q> Fixed<'q> {
             if fixed.sent == before {
                 break;
             }
-            fixed.report = check.report(question, &fixed.sent)?;
+            fixed.judged.report = check.report(question, &fixed.sent)?;
         }
-        let is_only_live = |finding: &&Finding| {
-            let mut fixes = finding.fixes.iter();
-            finding.level == Level::Deny && fixes.any(|remedy| fixed.after(remedy).is_none())
-        };
-        let not_changed = |finding: &Finding| {
-            format!(
-                "[{}] not changed: applying the corrected file would not change this in the live object; fix the live object with the command that `-o commands` prints without -f",
-                finding.rule
-            )
-        };
+        let what = "not changed: applying the corrected file would not change this in the live object; fix the live object with the command that `-o commands` prints without -f";
+        let is_only_live = |fix: &Remedy| fixed.after(fix, |_| true).is_none();
         fixed.manual = fixed
-            .report
-            .findings
-            .iter()
-            .filter(is_only_live)
-            .map(not_changed)
+            .judged
+            .of(Level::Deny)
+            .filter(|denial| denial.fixes.iter().any(is_only_live))
+            .map(|denial| question.failure(format!("[{}] {what}", denial.rule)))
             .collect();
-        if !fixed.fixes.is_empty()
-            && let Some(what) = fixed.denied_by(check, args)?
-        {
-            fixed.reset();
-            fixed.manual.push(what);
-        }
         Ok(fixed)
     }
 
     /// Why an update with only these fixes would be denied. In a file that is denied already, some fixes are better than none.
     fn denied_by(&self, check: &Check<'_>, args: &args::Fix) -> Result<Option<String>, Failure> {
-        let question = self.question;
+        let question = &self.judged.question;
         let old = question.old().unwrap_or(&question.sent);
         let is_file = args.output.is_none();
         let is_denied = || Ok(!check.update(question, old, &question.sent)?.allowed);
-        if is_file && (question.old().is_none() || is_denied()?) {
+        if self.fixes.is_empty() || is_file && (question.old().is_none() || is_denied()?) {
             return Ok(None);
         }
         let report = check.update(question, old, &self.sent)?;
-        let is_denial = |finding: &&Finding| finding.level == Level::Deny;
-        let denied = report.findings.iter().filter(is_denial);
-        let mut rules = denied.clone().map(|finding| &finding.rule);
-        let is_advised = !args.r#unsafe && rules.any(|rule| rule.starts_with("architectures-"));
-        let denials: BTreeSet<String> = denied
+        let denials: BTreeSet<String> = report
+            .findings
+            .iter()
+            .filter(|finding| finding.level == Level::Deny)
             .map(|finding| match &finding.template {
                 Some(template) => format!("[{}] {template}", finding.rule),
                 None => format!("[{}]", finding.rule),
             })
             .collect();
-        let advice = match (is_advised, args.subject.images) {
+        if denials.is_empty() {
+            return Ok(None);
+        }
+        let is_missing = denials
+            .iter()
+            .any(|denial| denial.starts_with("[architectures-"));
+        let advice = match (is_missing && !args.r#unsafe, args.subject.images) {
             (false, _) => "",
             (true, true) => "; add --unsafe, which lists every workload architecture",
             (true, false) => {
                 "; add --images, which looks up the images, or --unsafe, which lists every workload architecture"
             }
         };
-        let denials: Vec<&String> = denials.iter().collect();
-        Ok((!denials.is_empty()).then(|| {
-            format!(
-                "not {}, because this change alone would be denied: {}{advice}",
-                if is_file { "changed" } else { "printed" },
-                list(&denials, 3)
-            )
-        }))
-    }
-
-    fn reset(&mut self) {
-        *self = Self {
-            manual: std::mem::take(&mut self.manual),
-            ..Self::unchanged(self.question, self.before.clone())
-        };
+        Ok(Some(format!(
+            "not {}, because this change alone would be denied: {}{advice}",
+            if is_file { "changed" } else { "printed" },
+            list(&Vec::from_iter(denials), 3)
+        )))
     }
 
     fn operations(&self) -> impl Iterator<Item = &PatchOperation> {
         self.fixes.iter().flat_map(|fix| &fix.patch)
     }
 
-    /// Whether an earlier fix has set the same field.
-    fn has_set(&self, operation: &PatchOperation) -> bool {
-        let name = operation.path.rsplit('/').next().unwrap_or_default();
-        let is_field = name != "-" && name.parse::<usize>().is_err();
-        let sets = operation.op == "add" && is_field || operation.op == "replace";
-        sets && self.operations().any(|earlier| earlier == operation)
-    }
-
     /// The object in the file and in the API server after a fix; `None` if the fix cannot be made in the file.
-    fn after(&self, remedy: &Remedy) -> Option<[Value; 2]> {
-        self.question
-            .after([&self.value, &self.sent], &remedy.patch)
+    fn after(&self, fix: &Remedy, can_edit: impl Fn(&Value) -> bool) -> Option<[Value; 2]> {
+        let object = [&self.value, &self.sent];
+        let after = self.judged.question.after(object, &fix.patch);
+        after.filter(|[value, _]| can_edit(value))
     }
 
-    fn source(&self) -> Option<&'q Arc<Source>> {
-        Some(&self.question.found.as_ref()?.source)
+    fn source(&self) -> Option<&Arc<Source>> {
+        Some(&self.judged.question.found.as_ref()?.source)
     }
 
     fn is(&self, object: &Arc<Object>) -> bool {
-        let found = self.question.found.as_ref();
+        let found = self.judged.question.found.as_ref();
         found.is_some_and(|found| Arc::ptr_eq(&found.object, object))
-    }
-
-    fn judged(self) -> Judged {
-        let mut question = Arc::clone(self.question);
-        if let Some(object) = self.written
-            && let Some(found) = &mut Arc::make_mut(&mut question).found
-        {
-            found.object = Arc::new(object);
-        }
-        Judged::new(question, self.report)
     }
 }
 
 /// Prints the findings that need manual changes or a review, the images that could not be read, and the counts.
-fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, terminal: &Terminal) {
+fn summarize(fixed: &[Fixed], made: usize, exit: Exit, args: &args::Fix, terminal: &Terminal) {
     let (mut by_hand, mut to_confirm, mut to_choose) = (0, 0, 0);
-    for object in &verdicts.objects {
+    for object in fixed.iter().map(|fixed| &fixed.judged) {
         if let Some(message) = object.message() {
             terminal.failure(&format!("{}: {message}", object.at(None)));
         }
         let findings = &object.report.findings;
         // In these cases, the import must not be enabled, or another finding already covers it.
-        let is_decided = args.place_on.is_some()
-            || findings
-                .iter()
-                .any(|finding| WITH_ALTERNATIVES.contains(&&*finding.rule));
+        let is_decided = args.place_on.is_some() || findings.iter().any(has_alternatives);
         for finding in findings {
             let is_denied = finding.level == Level::Deny;
-            let needs_choice = |remedy: &Remedy| needs_choice(&object.report, remedy);
-            let review = to_review(finding).filter(|remedy| !args.r#unsafe || needs_choice(remedy));
-            let is_open = is_denied || is_choice(finding) && !is_decided;
+            let review = to_review(finding)
+                .map(|remedy| (remedy, needs_choice(&object.report, remedy)))
+                .filter(|(_, needs_choice)| !args.r#unsafe || *needs_choice);
+            let is_open = review.is_some() || is_denied || is_choice(finding) && !is_decided;
             let (at, rule, fact) = (object.at(Some(finding)), &finding.rule, &finding.fact);
             let mut text = format!("{at}: [{rule}] {fact}");
-            if is_open || review.is_some() {
+            if is_open {
                 let fix = finding.fix_text().replace('\n', "\n    ");
                 let _ = write!(text, "\n  fix: {fix}");
             }
-            if let Some(remedy) = review {
-                let which = if needs_choice(remedy) {
-                    &mut to_choose
+            if let Some((remedy, needs_choice)) = review {
+                if needs_choice {
+                    to_choose += 1;
                 } else {
-                    &mut to_confirm
-                };
-                *which += 1;
+                    to_confirm += 1;
+                }
                 let why = reason(&object.report, remedy, args);
                 let _ = write!(text, "\n  review: {why}");
             } else if is_open {
                 by_hand += 1;
             }
-            let is_shown = is_open || review.is_some() || finding.rule == "image-unreadable";
             if is_denied {
                 terminal.review(&text);
-            } else if is_shown {
+            } else if is_open || finding.rule == "image-unreadable" {
                 terminal.warning(&text);
             }
         }
@@ -393,37 +331,31 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
             terminal.note(&one_line(&format!("{}: {note}", object.at(None))));
         }
     }
-    let findings = |number| count(number, "finding");
-    let mut parts = Vec::new();
-    if made > 0 {
-        let made = findings(made);
-        parts.push(match args.output {
-            _ if args.write => format!("{made} fixed"),
-            None => format!("{made} can be fixed: run again with --write"),
-            Some(FixFormat::JsonPatch) => format!("the printed patches fix {made}"),
-            Some(FixFormat::Commands) => format!("the printed commands fix {made}"),
-        });
-    }
-    if to_confirm > 0 {
-        let what = "to review: fix manually, or run again with --unsafe";
-        parts.push(format!("{} {what}", findings(to_confirm)));
-    }
-    if to_choose > 0 {
-        let is_chosen = args.enable_import || args.place_on.is_some();
-        let what = if is_chosen {
-            "not fixed: see the error"
-        } else {
-            "for you to decide: run again with --enable-import, or with --place-on ARCH"
-        };
-        parts.push(format!("{} {what}", findings(to_choose)));
-    }
-    if by_hand > 0 {
-        parts.push(format!("{} to fix manually", findings(by_hand)));
-    }
-    if parts.is_empty() && exit == Exit::Accepted {
-        parts.push("nothing to fix".to_owned());
-    }
-    if !parts.is_empty() {
-        terminal.note(&parts.join("; "));
+    let findings = count(made, "finding");
+    let changed = match args.output {
+        _ if args.write => format!("{findings} fixed"),
+        None => format!("{findings} can be fixed: run again with --write"),
+        Some(FixFormat::JsonPatch) => format!("the printed patches fix {findings}"),
+        Some(FixFormat::Commands) => format!("the printed commands fix {findings}"),
+    };
+    let decision = match Choice::of_user(args) {
+        Some(_) => "not fixed: see the error",
+        None => "for you to decide: run again with --enable-import, or with --place-on ARCH",
+    };
+    let left = |number, what| (number > 0).then(|| format!("{} {what}", count(number, "finding")));
+    let parts = [
+        (made > 0).then_some(changed),
+        left(
+            to_confirm,
+            "to review: fix manually, or run again with --unsafe",
+        ),
+        left(to_choose, decision),
+        left(by_hand, "to fix manually"),
+    ];
+    let summary = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    if !summary.is_empty() {
+        terminal.note(&summary);
+    } else if exit == Exit::Accepted {
+        terminal.note("nothing to fix");
     }
 }

@@ -5,9 +5,37 @@ use engine::{PatchOperation, VersionSource};
 use crate::args;
 use crate::report::{self, Finding, Remedy, Report};
 
-/// The rules that can be fixed in more than one way. The user can prefer one.
-pub(super) const WITH_ALTERNATIVES: [&str; 2] =
-    ["multi-arch-import-disabled", "virtual-machines-rejected"];
+/// Whether a finding can be fixed in more than one way. The user can prefer one.
+pub(super) fn has_alternatives(finding: &Finding) -> bool {
+    ["multi-arch-import-disabled", "virtual-machines-rejected"].contains(&&*finding.rule)
+}
+
+/// One of several ways to support nodes of several architectures.
+#[derive(PartialEq, Eq)]
+pub(super) enum Choice<'c> {
+    EnableImport,
+    /// The workloads run only on this architecture.
+    PlaceOn(&'c str),
+}
+
+impl<'c> Choice<'c> {
+    pub(super) fn of_user(args: &'c args::Fix) -> Option<Self> {
+        let import = args.enable_import.then_some(Self::EnableImport);
+        import.or(args.place_on.as_deref().map(Self::PlaceOn))
+    }
+
+    fn of_fix(remedy: &'c Remedy) -> Option<Self> {
+        if enables_import(remedy) {
+            return Some(Self::EnableImport);
+        }
+        let selects = |operation: &&PatchOperation| {
+            let path = &operation.path;
+            path.ends_with("/nodeSelector/kubernetes.io~1arch")
+        };
+        let operation = remedy.patch.iter().find(selects)?;
+        Some(Self::PlaceOn(operation.value.as_ref()?.as_str()?))
+    }
+}
 
 /// The fixes to apply together: only the preferred one, else all complete ones, else the fixes of one rule that a
 /// person has to review. Fixes of two rules can be two ways to resolve the same problem.
@@ -17,15 +45,16 @@ pub(super) fn chosen(
     can_be_made: impl Fn(&Remedy) -> bool,
 ) -> Result<Vec<Remedy>, &'static str> {
     let findings = &report.findings;
+    let preferred = Choice::of_user(args);
+    let places = |remedy: &Remedy| matches!(Choice::of_fix(remedy), Some(Choice::PlaceOn(_)));
     let with_alternatives = findings.iter().find(|finding| {
-        WITH_ALTERNATIVES.contains(&&*finding.rule)
+        has_alternatives(finding)
             || args.enable_import && finding.rule == "import-contradiction"
-            || args.place_on.is_some() && finding.fixes.iter().any(|fix| placement(fix).is_some())
+            || args.place_on.is_some() && finding.fixes.iter().any(places)
     });
-    let has_preference = args.enable_import || args.place_on.is_some();
-    if let Some(finding) = with_alternatives.filter(|_| has_preference) {
+    if let Some(finding) = with_alternatives.filter(|_| preferred.is_some()) {
         let mut fixes = finding.fixes.iter();
-        let selected = fixes.find(|remedy| is_preferred(remedy, args));
+        let selected = fixes.find(|remedy| Choice::of_fix(remedy) == preferred);
         let remedy = selected.ok_or(
             "the fix that --enable-import or --place-on selects is not possible here; `check` lists the possible fixes",
         )?;
@@ -34,12 +63,9 @@ pub(super) fn chosen(
         }
     }
     // A user who places the workloads does not want the import instead, or another architecture.
-    let is_unwanted = |remedy: &Remedy| {
-        args.place_on.as_deref().is_some_and(|architecture| {
-            enables_import(remedy) || placement(remedy).is_some_and(|other| other != architecture)
-        })
-    };
-    let is_wanted = |remedy: &&Remedy| can_be_made(remedy) && !is_unwanted(remedy);
+    let is_unwanted = |choice: Choice<'_>| args.place_on.is_some() && Some(choice) != preferred;
+    let is_wanted =
+        |remedy: &&Remedy| can_be_made(remedy) && !Choice::of_fix(remedy).is_some_and(is_unwanted);
     let complete: Vec<Remedy> = findings
         .iter()
         .filter_map(Finding::complete_fix)
@@ -50,7 +76,7 @@ pub(super) fn chosen(
         return Ok(complete);
     }
     // Placing the workloads is also a choice.
-    let is_open = with_alternatives.is_some() && !has_preference;
+    let is_open = with_alternatives.is_some() && preferred.is_none();
     let mut first = None;
     Ok(findings
         .iter()
@@ -58,7 +84,7 @@ pub(super) fn chosen(
             let remedy = to_review(finding)
                 .filter(is_wanted)
                 .filter(|remedy| !needs_choice(report, remedy))
-                .filter(|remedy| !is_open || placement(remedy).is_none())?;
+                .filter(|remedy| !is_open || !places(remedy))?;
             let is_first = *first.get_or_insert(&finding.rule) == &finding.rule;
             is_first.then_some(remedy)
         })
@@ -99,53 +125,19 @@ pub(super) fn reason(report: &Report, remedy: &Remedy, args: &args::Fix) -> &'st
     }
 }
 
-/// The summary of a fix with its cost. The module states the cost of a placement.
-pub(super) fn summary(remedy: &Remedy) -> String {
-    let cost = if enables_import(remedy) {
-        "; each golden image is imported again, once for each of its architectures"
-    } else {
-        ""
-    };
-    format!("{}{cost}", remedy.summary)
-}
-
-/// Whether a fix is the one that `--enable-import` or `--place-on` selects.
-fn is_preferred(remedy: &Remedy, args: &args::Fix) -> bool {
-    let Some(architecture) = args.place_on.as_deref() else {
-        return args.enable_import && enables_import(remedy);
-    };
-    !enables_import(remedy) && placement(remedy) == Some(architecture)
-}
-
-/// The architecture on which a fix places the workloads.
-fn placement(remedy: &Remedy) -> Option<&str> {
-    let selects = |operation: &&PatchOperation| {
-        let path = &operation.path;
-        path.ends_with("/nodeSelector/kubernetes.io~1arch")
-    };
-    remedy.patch.iter().find(selects)?.value.as_ref()?.as_str()
-}
-
 pub(super) fn sets_annotation(remedy: &Remedy) -> bool {
     let mut paths = remedy.patch.iter().map(|operation| &operation.path);
     paths.any(|path| path.contains("/ssp.kubevirt.io~1dict.architectures"))
 }
 
-fn enables_import(remedy: &Remedy) -> bool {
-    let mut operations = remedy
-        .patch
-        .iter()
-        .filter(|operation| is_of_import(operation));
-    operations.any(|operation| {
+pub(super) fn enables_import(remedy: &Remedy) -> bool {
+    remedy.patch.iter().any(|operation| {
+        let path = &operation.path;
+        // A corrected gate name does not count, because the gate keeps the state that the user set.
+        let is_gate = path.starts_with("/spec/featureGates/") && !path.ends_with("/name");
+        let is_import = is_gate || path.ends_with("/enableMultiArchBootImageImport");
         let value = operation.value.as_ref();
         let state = value.map(|value| value.get("state").unwrap_or(value));
-        state.is_none_or(|state| *state != "Disabled" && *state != false)
+        is_import && state.is_none_or(|state| *state != "Disabled" && *state != false)
     })
-}
-
-/// A corrected gate name does not count, because the gate keeps the state that the user set.
-fn is_of_import(operation: &PatchOperation) -> bool {
-    let path = &operation.path;
-    let is_gate = path.starts_with("/spec/featureGates/") && !path.ends_with("/name");
-    path.ends_with("/enableMultiArchBootImageImport") || is_gate
 }

@@ -21,40 +21,35 @@ use crate::input::Question;
 use crate::input::files::{Found, Source};
 use crate::terminal::{CYAN, GREEN, RED, Terminal, print_raw};
 
-/// Writes the fixed files, or shows the changes. The changes of a file that cannot be written are reverted.
+/// Writes the fixed files, or shows the changes. The fixes of a file that cannot be written do not count.
 pub(super) fn write_or_show(
-    fixed: &mut [Fixed<'_>],
+    fixed: &mut [Fixed],
     args: &args::Fix,
     terminal: &Terminal,
     failures: &mut Vec<Failure>,
 ) -> Result<()> {
-    let is_same = |one: &Fixed<'_>, other: &Fixed<'_>| {
-        one.source()
-            .zip(other.source())
-            .is_some_and(|(one, other)| Arc::ptr_eq(one, other))
-    };
-    for of_file in fixed.chunk_by_mut(is_same) {
-        let Some(source) = of_file.first().and_then(Fixed::source) else {
+    let file = |fixed: &Fixed| fixed.source().map(Arc::as_ptr);
+    for of_file in fixed.chunk_by_mut(|one, other| file(one) == file(other)) {
+        let Some(source) = of_file.first().and_then(Fixed::source).cloned() else {
             continue;
         };
         let value = |object: &Arc<Object>| {
             let fixed = of_file.iter().find(|fixed| fixed.is(object));
             fixed.map(|fixed| &fixed.value)
         };
-        let text = edit(source, value).with_context(|| foreign::one_line(&source.name()))?;
+        let text = edit(&source, value).with_context(|| foreign::one_line(&source.name()))?;
         let is_changed = text != source.text;
         if is_changed {
             note_summaries(of_file, terminal);
         }
-        let done = if !args.write {
-            if is_changed {
-                terminal.print(&diff(&source.name(), &source.text, &text))?;
-            }
+        if !args.write {
+            terminal.print(&diff(&source.name(), &source.text, &text))?;
             continue;
-        } else if source.is_stdin() {
+        }
+        let done = if source.is_stdin() {
             print_raw(text.as_bytes())
         } else if is_changed {
-            replace(source, &text)
+            replace(&source, &text)
         } else {
             Ok(())
         };
@@ -62,13 +57,17 @@ pub(super) fn write_or_show(
             let (file, line) = (source.name(), None);
             let what = format!("not written: {}", chain(&error));
             failures.push(Failure::new(Some(Place { file, line }), what));
-            of_file.iter_mut().for_each(Fixed::reset);
+            for fixed in of_file {
+                fixed.fixes.clear();
+            }
             continue;
         }
         let written = objects(text.as_bytes()).into_iter().flatten();
         for (before, after) in source.objects.iter().zip(written) {
-            if let Some(fixed) = of_file.iter_mut().find(|fixed| fixed.is(before)) {
-                fixed.written = Some(after);
+            let fixed = of_file.iter_mut().find(|fixed| fixed.is(before));
+            let question = fixed.map(|fixed| Arc::make_mut(&mut fixed.judged.question));
+            if let Some(found) = question.and_then(|question| question.found.as_mut()) {
+                found.object = Arc::new(after);
             }
         }
     }

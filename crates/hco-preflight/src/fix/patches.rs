@@ -7,58 +7,48 @@ use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 use serde_json::{Value, json};
 
 use super::Fixed;
-use crate::failure::{Failure, chain};
+use crate::failure::{Failure, Place, chain};
 use crate::input::apply::json_patch_of;
 use crate::kubectl::Kubectl;
-use crate::report::unexplained;
 use crate::terminal::print_raw;
 
 /// Prints a line of JSON with the patch or the error of each object and file.
-pub(super) fn print(
-    fixed: &[Fixed<'_>],
-    context: Option<&str>,
-    failures: &[Failure],
-) -> Result<()> {
+pub(super) fn print(fixed: &[Fixed], context: Option<&str>, failures: &[Failure]) -> Result<()> {
     let mut text = String::new();
-    // Only the file and the line are null if they are missing.
-    let mut add = |mut record: Value| {
+    let mut add = |place: Option<&Place>, mut record: Value| {
         if let Some(fields) = record.as_object_mut() {
-            fields.retain(|name, value| !value.is_null() || name == "file" || name == "line");
+            fields.retain(|_, value| !value.is_null());
+            fields.insert("file".to_owned(), json!(place.map(|place| &place.file)));
+            fields.insert("line".to_owned(), json!(place.and_then(|place| place.line)));
         }
         text.push_str(&(foreign::json(record.to_string()) + "\n"));
     };
     for Failure { place, what } in failures {
-        let (file, line) = place
-            .as_ref()
-            .map(|place| (&place.file, place.line))
-            .unzip();
-        add(json!({"file": file, "line": line, "error": what}));
+        add(place.as_ref(), json!({"error": what}));
     }
     for object in fixed {
         let patch = patch(object)?;
-        let (identity, place) = (&object.question.identity, object.question.place());
+        let identity = &object.judged.question.identity;
         // An empty patch would mean that the object needs no fix.
-        let manual = object.manual.first().map(String::as_str);
-        let error = unexplained(&object.report)
-            .or(manual)
-            .filter(|_| patch.0.is_empty());
-        add(json!({
+        let manual = object.manual.first().map(|failure| &*failure.what);
+        let error = object.judged.message().or(manual);
+        let error = error.filter(|_| patch.0.is_empty());
+        let record = json!({
             "context": context,
-            "file": place.as_ref().map(|place| &place.file),
-            "line": place.as_ref().map(|place| place.line),
             "apiVersion": identity.api_version,
             "namespace": identity.namespace,
             "name": identity.name,
             "patch": error.is_none().then_some(&patch),
             "error": error,
-        }));
+        });
+        add(object.judged.question.place().as_ref(), record);
     }
     print_raw(text.as_bytes())
 }
 
 /// Prints a command for each object that changes. A command that is not printed does not fix anything.
 pub(super) fn print_commands(
-    fixed: &mut [Fixed<'_>],
+    fixed: &mut [Fixed],
     kubectl: &Kubectl,
     failures: &mut Vec<Failure>,
 ) -> Result<()> {
@@ -67,8 +57,8 @@ pub(super) fn print_commands(
         match command(fixed, kubectl) {
             Ok(command) => text.push_str(&command),
             Err(error) => {
-                failures.push(fixed.question.failure(chain(&error)));
-                fixed.reset();
+                failures.push(fixed.judged.question.failure(chain(&error)));
+                fixed.fixes.clear();
             }
         }
     }
@@ -79,56 +69,47 @@ pub(super) fn print_commands(
 /// rejects the patch if the object has changed in the meantime. The UID is tested because the generation starts again when
 /// an object is deleted and created again. The replaced values are tested because metadata has no generation. The resource
 /// version changes with each status that HCO writes.
-fn patch(fixed: &Fixed<'_>) -> Result<Patch> {
+fn patch(fixed: &Fixed) -> Result<Patch> {
     let mut patch = json_patch_of(fixed.operations())?;
-    if fixed.question.found.is_some() || patch.0.is_empty() {
+    let question = &fixed.judged.question;
+    if question.found.is_some() || patch.0.is_empty() {
         return Ok(patch);
     }
-    let base = &fixed.question.sent;
-    let mut paths = ["/metadata/uid", "/metadata/generation"]
+    let tests: Vec<PatchOperation> = ["/metadata/uid", "/metadata/generation"]
         .map(str::to_owned)
-        .to_vec();
-    for operation in &patch.0 {
-        let path = operation.path().to_string();
-        if !paths.contains(&path) {
-            paths.push(path);
-        }
-    }
-    let tests = paths
-        .iter()
+        .into_iter()
+        .chain(patch.0.iter().map(|operation| operation.path().to_string()))
         .filter_map(|path| {
             Some(PatchOperation::Test(TestOperation {
+                value: question.sent.pointer(&path)?.clone(),
                 path: path.parse().ok()?,
-                value: base.pointer(path)?.clone(),
             }))
         })
-        .collect::<Vec<_>>();
+        .collect();
     patch.0.splice(0..0, tests);
     Ok(patch)
 }
 
 /// The command that makes the changes in the cluster.
-fn command(fixed: &Fixed<'_>, kubectl: &Kubectl) -> Result<String> {
-    let identity = &fixed.question.identity;
+fn command(fixed: &Fixed, kubectl: &Kubectl) -> Result<String> {
+    let identity = &fixed.judged.question.identity;
+    let version = identity.api_version.rsplit('/').next().unwrap_or_default();
+    let resource = one_line(&format!("hyperconvergeds.{version}.hco.kubevirt.io"));
+    // kubectl would read a name such as `--server=URL` as a flag.
     let name = identity
         .name
         .as_deref()
-        .context("the object has no name, so there is no command for it")?;
-    let version = identity.api_version.rsplit('/').next().unwrap_or_default();
-    let resource = format!("hyperconvergeds.{version}.hco.kubevirt.io");
-    let resource = shell_word(&one_line(&resource));
-    // kubectl would read a name such as `--server=URL` as a flag.
-    if !is_dns1123_subdomain(name) {
-        bail!("the name is not a valid object name, so there is no command for it");
-    }
+        .filter(|name| is_dns1123_subdomain(name))
+        .context("the name is not a valid object name, so there is no command for it")?;
     let namespace = match identity.namespace.as_deref() {
-        Some(it) if is_dns1123_label(it) => format!("-n {it} "),
+        Some(name) if is_dns1123_label(name) => format!("-n {name} "),
         Some(_) => bail!("the namespace is not a valid object name, so there is no command for it"),
         None => String::new(),
     };
     let flags = &kubectl.flags;
     let patch = shell_word(&foreign::json(serde_json::to_string(&patch(fixed)?)?));
     Ok(format!(
-        "kubectl patch {resource} {name} {namespace}{flags}--type json -p {patch}\n"
+        "kubectl patch {} {name} {namespace}{flags}--type json -p {patch}\n",
+        shell_word(&resource)
     ))
 }
