@@ -1,18 +1,14 @@
 //! The changes of `fix` in files: written, or shown as a diff.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::os::unix::fs::{MetadataExt as _, fchown};
-use std::path::Path;
 use std::sync::Arc;
 
 use anstyle::Style;
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context as _, Result, ensure};
 use cluster::foreign;
 use manifest::{EditError, Object, edited, objects};
 use serde_json::Value;
 use similar::TextDiff;
-use tempfile::NamedTempFile;
 
 use super::{Fixed, note_summaries};
 use crate::args;
@@ -49,7 +45,7 @@ pub(super) fn write_or_show(
         let done = if source.is_stdin() {
             print_raw(text.as_bytes())
         } else if is_changed {
-            replace(&source, &text)
+            overwrite(&source, &text)
         } else {
             Ok(())
         };
@@ -122,10 +118,8 @@ fn diff(file: &str, old: &str, new: &str) -> String {
     shown
 }
 
-/// Replaces a file atomically, and keeps its permissions and owner. It does not overwrite a file that has changed in
-/// the meantime.
-fn replace(source: &Source, text: &str) -> Result<()> {
-    // A symbolic link stays a symbolic link.
+/// Overwrites a file, unless it has changed since it was read. Links, permissions, and the owner stay as they are.
+fn overwrite(source: &Source, text: &str) -> Result<()> {
     let path = std::fs::canonicalize(&source.path)?;
     if let Some(root) = &source.root {
         ensure!(
@@ -137,27 +131,13 @@ fn replace(source: &Source, text: &str) -> Result<()> {
     }
     let metadata = std::fs::metadata(&path)?;
     ensure!(metadata.is_file(), "it is not a regular file");
-    // A user who may not write the file may not replace it either.
-    std::fs::OpenOptions::new().write(true).open(&path)?;
+    // Root could write it.
     ensure!(!metadata.permissions().readonly(), "it is read-only");
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let mut new = NamedTempFile::new_in(directory).with_context(|| {
-        format!(
-            "cannot create a temporary file in {}",
-            foreign::path(directory)
-        )
-    })?;
-    new.write_all(text.as_bytes())?;
-    new.as_file().set_permissions(metadata.permissions())?;
-    // Only root can change the owner of a file. Without that permission, the user becomes the owner.
-    let _ = fchown(new.as_file(), Some(metadata.uid()), Some(metadata.gid()));
-    new.as_file().sync_all()?;
     ensure!(
         std::fs::read(&path)? == source.text.as_bytes(),
         "the file has changed since it was read; run the command again"
     );
-    new.persist(&path).map_err(|error| anyhow!(error.error))?;
-    Ok(())
+    Ok(std::fs::write(&path, text)?)
 }
 
 #[cfg(test)]
@@ -169,17 +149,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file.yaml");
         std::fs::write(&path, "theirs").unwrap();
-        let source = |text: &str| Source {
+        let source = Source {
             path: path.clone(),
-            text: text.to_owned(),
+            text: "read".to_owned(),
             root: None,
             objects: Vec::new(),
         };
-        let error = replace(&source("read"), "ours").unwrap_err();
+        let error = overwrite(&source, "ours").unwrap_err();
         assert!(error.to_string().contains("has changed since it was read"));
         assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
-        replace(&source("theirs"), "ours").unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"ours");
-        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1);
     }
 }
