@@ -24,9 +24,9 @@ use crate::kubectl::Kubectl;
 #[derive(Debug, Parser)]
 #[command(version = VERSION.as_str(), max_term_width = 110)]
 pub(crate) struct Args {
-    /// The name with which the program was called.
+    /// The name with which the user called the program, which can be a kubectl plugin.
     #[arg(skip)]
-    pub(crate) name: String,
+    pub(crate) name: &'static str,
 
     /// When to use color; auto: on a terminal, unless `NO_COLOR` is set
     #[arg(long, global = true, default_value_t, value_name = "WHEN")]
@@ -66,14 +66,19 @@ Exit codes:
 impl Args {
     /// Reads the words of the command line, the name of the program first.
     pub(crate) fn read(mut words: Vec<OsString>) -> Result<Self, clap::Error> {
-        let name = typed(words.first());
+        let program = words.first().map(PathBuf::from).unwrap_or_default();
+        let name = if program.ends_with("kubectl-hco_preflight") {
+            "kubectl hco-preflight"
+        } else {
+            "hco-preflight"
+        };
         let mut command = Self::command()
             // The positional arguments are all of one kind.
             .mut_subcommand("images", |images| {
                 images.mut_args(|arg| arg.help_heading(None))
             })
-            .bin_name(&name)
-            .after_help(EXAMPLES.replace("hco-preflight", &name));
+            .bin_name(name)
+            .after_help(EXAMPLES.replace("hco-preflight", name));
         if words.len() == 1 {
             words.push(OsString::from("--help"));
         }
@@ -108,20 +113,6 @@ fn option_and_file(words: &[OsString]) -> Option<&OsString> {
                 && word.as_encoded_bytes().starts_with(b"-")
                 && Path::new(word).symlink_metadata().is_ok()
         })
-}
-
-/// The name with which the program was called. For a kubectl plugin, the file of the program is
-/// `kubectl-hco_preflight`.
-fn typed(first: Option<&OsString>) -> String {
-    let file = first
-        .and_then(|path| Path::new(path).file_name())
-        .unwrap_or_default()
-        .to_string_lossy();
-    match file.strip_prefix("kubectl-") {
-        Some(plugin) => format!("kubectl {}", plugin.replace('-', " ").replace('_', "-")),
-        None if file.is_empty() => "hco-preflight".to_owned(),
-        None => file.into_owned(),
-    }
 }
 
 #[derive(Debug, Subcommand)]

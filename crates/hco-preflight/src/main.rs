@@ -49,7 +49,7 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(code).unwrap_or(2));
         }
     };
-    let terminal = Terminal::new(args.color, args.quiet, args.name);
+    let terminal = Terminal::new(args.color, args.quiet, args.name.to_owned());
     let done = match &args.command {
         Command::Check(check) => check::run(check, &terminal),
         Command::Fix(fix) => fix::run(fix, &terminal),
