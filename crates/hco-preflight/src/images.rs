@@ -57,15 +57,16 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     for found in &files.found {
         asked.object(found);
     }
+    for (what, templates) in &asked.unread {
+        let templates = Vec::from_iter(templates.clone()).join(", ");
+        terminal.note(&format!("templates {what} are not read: {templates}"));
+    }
     // A cluster without access to registries can have only image streams, so that there are no images to look up.
-    if asked.images.is_empty() && asked.failures.is_empty() && asked.unread.is_empty() {
+    let has_streams = asked.unread.contains_key(WITH_STREAM);
+    if asked.images.is_empty() && asked.failures.is_empty() && !has_streams {
         bail!(
             "no images to look up: specify images, for example quay.io/containerdisks/fedora:latest, or use -f with a manifest whose templates have a registry URL"
         );
-    }
-    for (what, templates) in asked.unread {
-        let templates = Vec::from_iter(templates).join(", ");
-        terminal.note(&format!("templates {what} are not read: {templates}"));
     }
     let mut failures = asked.failures;
     let rows = look_up(asked.images, &registries);
@@ -88,6 +89,10 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         Exit::Unjudged
     })
 }
+
+/// A template whose image is not looked up.
+const WITH_STREAM: &str =
+    "with an image stream (CDI imports one digest of it for all architectures)";
 
 #[derive(Default)]
 struct Asked {
@@ -140,9 +145,7 @@ impl Asked {
                 None => {
                     let what = match registry.get("imageStream") {
                         None | Some(Value::Null) => "without a docker:// URL",
-                        Some(_) => {
-                            "with an image stream (CDI imports one digest of it for all architectures)"
-                        }
+                        Some(_) => WITH_STREAM,
                     };
                     let name = one_line(&format!("`{}`", place.name));
                     self.unread.entry(what).or_default().insert(name);
