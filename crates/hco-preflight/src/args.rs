@@ -14,7 +14,7 @@ use operator_models::hco::version::VersionSupport;
 use serde_json::Value;
 
 use crate::input::files::Walk;
-use crate::input::what_if::WhatIf;
+use crate::input::nodes::WhatIf;
 use crate::kubectl::Kubectl;
 
 /// Check HyperConverged objects before you apply them.

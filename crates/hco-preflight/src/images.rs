@@ -45,7 +45,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     files::check_stdin(&args.filename)?;
     files::check_directories(&args.filename, &args.walk)?;
     let registries = registries(args.sources_path.as_deref())?;
-    let files = files::read(&args.filename, args.walk.clone(), &[]);
+    let files = files::read(&args.filename, args.walk.clone(), false);
     terminal.notes(&files.notes);
     let mut asked = Asked::default();
     for name in &args.names {

@@ -2,16 +2,15 @@
 //! describe a cluster, for manifests without a status.
 
 use anyhow::{Context as _, Result, bail};
-use cluster::field::name;
 use cluster::{Notes, Reader};
 use engine::RULES;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::args::{self, ClusterSource};
 use crate::exit::Exit;
 use crate::input::hco_version::operator_version;
 use crate::input::validated;
-use crate::templates::{MODIFIED, of_status, shows_own_annotation, stated};
+use crate::templates::common;
 use crate::terminal::Terminal;
 
 /// `settings`: the exit code is 2 if they are invalid.
@@ -32,26 +31,21 @@ pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
 
 /// Valid settings with all defaults. The module validates them; this function only knows the defaults.
 fn with_defaults(settings: &Value) -> Value {
-    let levels = RULES
+    let levels: Value = RULES
         .iter()
         .filter(|rule| !rule.has_level_of_request())
         .map(|rule| (rule.id, rule.level.into_str()))
         .collect();
-    let mut all = Map::from_iter([
-        ("levels".to_owned(), levels),
-        ("updates".to_owned(), "ratchet".into()),
-        ("images".to_owned(), "ignore".into()),
-        ("goldenImages".to_owned(), "auto".into()),
-        ("denialsAsWarnings".to_owned(), false.into()),
-    ]);
-    for (key, value) in settings.as_object().into_iter().flatten() {
-        match (all.get_mut(key), value) {
-            // A level replaces only the default of its rule.
-            (Some(Value::Object(known)), Value::Object(own)) => known.extend(own.clone()),
-            _ => _ = all.insert(key.clone(), value.clone()),
-        }
-    }
-    Value::Object(all)
+    let mut all = json!({
+        "levels": levels,
+        "updates": "ratchet",
+        "images": "ignore",
+        "goldenImages": "auto",
+        "denialsAsWarnings": false,
+    });
+    // A level replaces only the default of its rule.
+    json_patch::merge(&mut all, settings);
+    all
 }
 
 /// The settings that a manifest without a status needs: the version of HCO, and the common templates that it ships.
@@ -68,32 +62,23 @@ fn of_cluster(source: &ClusterSource, notes: &mut Notes) -> Result<Value> {
     };
     let mut settings = Map::new();
     if let Some(version) = operator_version(object) {
-        let parts: Vec<&str> = version
-            .trim_start_matches('v')
-            .splitn(3, '.')
-            .take(2)
-            .collect();
-        settings.insert("hcoVersion".to_owned(), parts.join(".").into());
+        let numbers = version.trim_start_matches('v').split('.').take(2);
+        let minor = numbers.collect::<Vec<_>>().join(".");
+        settings.insert("hcoVersion".to_owned(), minor.into());
     }
-    let mut common = Map::new();
-    for template in of_status(object) {
-        let is_true = |field: &str| template.pointer(field) == Some(&Value::Bool(true));
-        if !is_true("/status/commonTemplate") {
-            continue;
-        }
-        if is_true(MODIFIED) && !shows_own_annotation(object, template) {
-            notes.push(&format!(
-                "{}: left out, because the HyperConverged changes it, so the status does not show what HCO ships",
-                name(template)
-            ));
-        } else if let Some(stated) = stated(template) {
-            common.insert(name(template).to_owned(), stated);
+    let mut shipped = Map::new();
+    for (name, stated) in common(object) {
+        match stated {
+            Some(stated) => _ = shipped.insert(name.to_owned(), stated),
+            None => notes.push(&format!(
+                "{name}: left out, because the HyperConverged changes it, so the status does not show what HCO ships"
+            )),
         }
     }
-    if common.is_empty() {
+    if shipped.is_empty() {
         notes.push("the status lists no common templates that HCO ships unchanged");
     } else {
-        settings.insert("commonTemplates".to_owned(), common.into());
+        settings.insert("commonTemplates".to_owned(), shipped.into());
     }
     Ok(settings.into())
 }

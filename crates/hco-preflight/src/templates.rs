@@ -23,9 +23,6 @@ pub(crate) fn of_status(object: &Value) -> impl Iterator<Item = &Value> {
     items(object, "/status/dataImportCronTemplates")
 }
 
-/// Whether the spec overrides a common template of the status.
-pub(crate) const MODIFIED: &str = "/status/modified";
-
 const ANNOTATION: &str = "/metadata/annotations/ssp.kubevirt.io~1dict.architectures";
 
 /// The annotation that HCO uses. With the import on, HCO filters the annotation in the status.
@@ -35,20 +32,34 @@ fn used_annotation(of_status: &Value) -> Option<&str> {
         .filter(|value| !value.is_empty())
 }
 
+/// Whether the spec overrides a common template of the status.
+pub(crate) fn is_modified(of_status: &Value) -> bool {
+    of_status.pointer("/status/modified") == Some(&Value::Bool(true))
+}
+
 /// Whether HCO uses its own annotation for a modified template of the status. Then the image is its own, too.
-pub(crate) fn shows_own_annotation(object: &Value, of_status: &Value) -> bool {
+fn shows_own_annotation(object: &Value, of_status: &Value) -> bool {
     of_spec(object)
         .filter(|(_, of_spec)| name(of_spec) == name(of_status))
         .map(|(_, of_spec)| text(of_spec, ANNOTATION).filter(|value| !value.is_empty()))
         .any(|of_spec| of_spec != used_annotation(of_status))
 }
 
-/// A common template of the status as the setting has it.
-pub(crate) fn stated(of_status: &Value) -> Option<Value> {
-    let source = of_status.pointer("/spec/template/spec/source")?;
-    let mut stated = json!({"source": source});
-    if let (Some(fields), Some(value)) = (stated.as_object_mut(), used_annotation(of_status)) {
-        fields.insert("architectures".to_owned(), value.into());
-    }
-    Some(stated)
+/// The names of the common templates that the status lists, each as the setting has it; `None` if the spec changes it so
+/// that the status does not show what HCO ships.
+pub(crate) fn common(object: &Value) -> impl Iterator<Item = (&str, Option<Value>)> {
+    of_status(object)
+        .filter(|template| template.pointer("/status/commonTemplate") == Some(&Value::Bool(true)))
+        .map(|template| {
+            let is_shown = !is_modified(template) || shows_own_annotation(object, template);
+            let source = template.pointer("/spec/template/spec/source");
+            let stated = source.filter(|_| is_shown).map(|source| {
+                let mut stated = json!({ "source": source });
+                if let Some(value) = used_annotation(template) {
+                    stated["architectures"] = value.into();
+                }
+                stated
+            });
+            (name(template), stated)
+        })
 }

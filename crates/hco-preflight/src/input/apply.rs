@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use cluster::LAST_APPLIED;
 use engine::PatchOperation;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::args::AsIf;
 
@@ -48,31 +48,28 @@ pub(crate) fn sent(as_if: AsIf, live: &Value, file: &Value) -> Value {
 /// Applies an operation of a JSON Patch for the sent object to the file; `None` if the file cannot be changed like
 /// this. If only the live object has the parents of the value, they are added to the file, which changes nothing else.
 pub(crate) fn edited(file: &Value, operation: &PatchOperation) -> Option<Value> {
-    let mut edited = file.clone();
+    let path = &operation.path;
     let mut operation = operation.clone();
+    let mut added = Vec::new();
     if operation.op != "remove" {
-        let (parents, _) = operation.path.rsplit_once('/')?;
-        let mut parent = &mut edited;
-        for token in parents.split('/').skip(1) {
-            let name = token.replace("~1", "/").replace("~0", "~");
-            parent = match parent {
-                Value::Object(fields) => {
-                    let field = fields.entry(name).or_insert(Value::Null);
-                    if field.is_null() {
-                        *field = Value::Object(Map::new());
-                    }
-                    field
-                }
-                Value::Array(items) => items.get_mut(token.parse::<usize>().ok()?)?,
-                _ => return None,
-            };
+        for (end, _) in path.match_indices('/').skip(1) {
+            let (parent, _) = path.split_at(end);
+            if file.pointer(parent).is_none_or(Value::is_null) {
+                added.push(PatchOperation {
+                    op: "add".into(),
+                    path: parent.to_owned(),
+                    value: Some(json!({})),
+                });
+            }
         }
-        if parent.is_object() {
+        let (parent, _) = path.rsplit_once('/')?;
+        if !file.pointer(parent).is_some_and(Value::is_array) {
             // A value that is only in the live object cannot be replaced in the file.
             operation.op = "add".into();
         }
     }
-    let patch = json_patch_of([&operation]).ok()?;
+    let mut edited = file.clone();
+    let patch = json_patch_of(added.iter().chain([&operation])).ok()?;
     json_patch::patch(&mut edited, &patch).ok()?;
     Some(edited)
 }
@@ -93,26 +90,23 @@ pub(crate) fn json_patch_of<'o>(
 /// deletions come from comparing the last applied object with the file, all other changes from comparing the live
 /// object with the file.
 fn applied(live: &Value, file: &Value) -> Value {
-    let last = live
+    let last: Value = live
         .pointer("/metadata/annotations")
-        .and_then(|annotations| {
-            let last = annotations.get(LAST_APPLIED)?.as_str()?;
-            serde_json::from_str(last).ok()
-        });
-    let mut applied = live.clone();
+        .and_then(|annotations| annotations.get(LAST_APPLIED)?.as_str())
+        .and_then(|last| serde_json::from_str(last).ok())
+        .unwrap_or_default();
     let mut added = file.clone();
-    remove_known_nulls(&mut added, last.as_ref().unwrap_or(&Value::Null));
-    if let (Value::Object(applied), Value::Object(file), Some(Value::Object(last))) =
-        (&mut applied, file, &last)
-    {
-        // kubectl adds the annotation when it applies a file, so the file itself does not have one.
-        let mut file = file.clone();
-        let metadata = file.entry("metadata").or_insert_with(|| json!({}));
+    remove_known_nulls(&mut added, &last);
+    // kubectl adds the annotation when it applies a file, so the file itself does not have one.
+    let mut file = file.clone();
+    if let Some(fields) = file.as_object_mut() {
+        let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
         if let Some(metadata) = metadata.as_object_mut() {
             metadata.entry("annotations").or_insert_with(|| json!({}));
         }
-        delete(applied, last, &file);
     }
+    let mut applied = live.clone();
+    delete(&mut applied, &last, &file);
     json_patch::merge(&mut applied, &added);
     applied
 }
@@ -130,14 +124,14 @@ fn remove_known_nulls(file: &mut Value, last: &Value) {
 }
 
 /// Removes the fields of the last applied configuration that are not in the file.
-fn delete(live: &mut Map<String, Value>, last: &Map<String, Value>, file: &Map<String, Value>) {
-    for (name, last) in last {
-        match (live.get_mut(name), last, file.get(name)) {
-            (_, _, None) => drop(live.remove(name)),
-            (Some(Value::Object(live)), Value::Object(last), Some(Value::Object(file))) => {
-                delete(live, last, file);
+fn delete(live: &mut Value, last: &Value, file: &Value) {
+    if let (Value::Object(live), Value::Object(last), Value::Object(file)) = (live, last, file) {
+        for (name, last) in last {
+            match (live.get_mut(name), file.get(name)) {
+                (Some(live), Some(file)) => delete(live, last, file),
+                (Some(_), None) => drop(live.remove(name)),
+                (None, _) => {}
             }
-            _ => {}
         }
     }
 }

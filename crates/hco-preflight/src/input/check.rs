@@ -4,28 +4,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use cluster::field::key;
+use cluster::field::{key, text};
 use cluster::files::name;
 use cluster::foreign::{self, Foreign, one_line};
 use cluster::{Cluster, Identity, Labels, Notes, Reader, World};
 use policy_host::{HostCalls, Objects};
 use serde_json::{Value, json};
 
-use super::images;
-use super::nodes;
-use super::policies::Policies;
+use super::files::{self, Found};
+use super::misplaced;
+use super::module::Module;
+use super::nodes::{self, WhatIf};
 use super::question::{Against, Question};
-use super::surroundings::{decisive, surroundings, with_namespace};
+use super::settings::Policies;
+use super::surroundings::{CLUSTER_PREFERENCE, decisive, set_namespace, surroundings};
 use crate::args::Subject;
 use crate::failure::{Failure, Nothing, chain};
-use crate::input::apply;
-use crate::input::files::{self, Found, Wanted};
-use crate::input::misplaced;
-use crate::input::module::Module;
-use crate::input::what_if::WhatIf;
+use crate::images::registries;
 use crate::kubectl::Kubectl;
 use crate::report::{Level, Report, is_denied_by_hco, is_evaluated};
 use crate::verdict::{Judged, Origin, Verdicts};
+
+const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of `kubectl get nodes -o yaml`), --cluster (the cluster of the current context), --from PATH (a snapshot or a must-gather), or --arch amd64=3,arm64=2 (hypothetical nodes)";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -58,24 +58,25 @@ impl<'s> Check<'s> {
         failures: &mut Vec<Failure>,
     ) -> Result<Self> {
         check_usage(subject)?;
-        let mut files = files::read(&subject.filename, subject.walk.clone(), wanted(purpose));
+        // `fix` does not change VirtualMachines, because a person has to decide about their fixes.
+        let with_machines = purpose == Purpose::Check;
+        let mut files = files::read(&subject.filename, subject.walk.clone(), with_machines);
         failures.append(&mut files.failures);
         let is_empty = files.found.is_empty() && failures.is_empty();
         if is_empty && !subject.filename.is_empty() {
             return Err(nothing(&subject.filename, &files.notes, purpose).into());
         }
         notes.append(files.notes);
-        let old = match &subject.old {
-            Some(path) => Some((&**path, old(subject, purpose, path)?)),
-            None => None,
-        };
-        let source = &subject.source;
-        let old_objects = old.iter().flat_map(|(_, found)| found);
+        let old = subject.old.as_deref().map(|path| {
+            let found = old(subject, purpose, path)?;
+            anyhow::Ok((path, found))
+        });
+        let (source, old) = (&subject.source, old.transpose()?);
         let manifests: Vec<&Value> = files
             .found
             .iter()
             .chain(&files.beside)
-            .chain(old_objects)
+            .chain(old.iter().flat_map(|(_, found)| found))
             .map(|found| &found.object.value)
             .collect();
         let world = source
@@ -87,12 +88,15 @@ impl<'s> Check<'s> {
         let questions = if subject.filename.is_empty() {
             of_cluster(subject, world.as_ref())?
         } else {
-            let sources = Sources {
-                subject,
-                world: world.as_ref().filter(|_| old.is_none()),
-                old,
-            };
-            sources.questions(files.found, failures, notes)
+            let mut questions = Vec::new();
+            for found in files.found {
+                let place = found.place();
+                match question(found, subject, old.as_ref(), world.as_ref(), notes) {
+                    Ok(question) => questions.push(question),
+                    Err(error) => failures.push(Failure::new(Some(place), chain(&error))),
+                }
+            }
+            questions
         };
         let module = Module::load(subject.policy.as_deref(), subject.no_cache)?;
         let settings = subject.settings.as_deref();
@@ -100,71 +104,74 @@ impl<'s> Check<'s> {
             Policies::read(settings, Some(&module), world.as_ref(), &questions, notes)?;
         if purpose == Purpose::Fix {
             // With repairs, the module would only report what it repairs, without a patch.
-            for settings in policies.all().filter_map(Value::as_object_mut) {
+            for settings in policies.all() {
                 settings.remove("repair");
             }
         }
         let labels = Labels::named_in(questions.iter().flat_map(Question::objects));
-        let nodes = nodes::read(subject, world.as_ref(), what_if, &labels)?;
-        let registries = images::verify(subject, policies.all(), notes)?;
+        // clap rejects several sources.
+        let mut nodes = match (&subject.nodes, &subject.arch, &world) {
+            (Some(path), ..) => nodes::of_file(path, &labels)?,
+            (None, Some(counts), _) => counts.nodes("", "worker"),
+            (None, None, Some(world)) => nodes::of_world(world)?,
+            (None, None, None) => bail!(UNNAMED),
+        };
+        if let Some(what_if) = what_if {
+            nodes = what_if.apply(nodes)?;
+        }
+        let nodes = nodes.iter().map(|node| json!(node));
+        policies.verify_images(subject.images, notes);
         let mut check = Self {
             subject,
             questions: questions.into_iter().map(Arc::new).collect(),
             world,
             module,
             policies,
-            host: Arc::new(Objects::default().with(
-                "v1",
-                "Node",
-                nodes.iter().map(|node| json!(node)),
-            )),
+            host: Arc::new(Objects::default().with("v1", "Node", nodes)),
             surroundings: None,
         };
-        if let Some(registries) = registries {
+        if subject.images {
             // The module requests one image after the other, so slow registries would exceed the deadline of the
             // evaluation. The evaluation after the images are read reports errors.
+            let registries = Arc::new(registries(subject.sources_path.as_deref())?);
             let nodes = Arc::clone(&check.host);
             registries.read_ahead(|images| {
-                check.host = images::beside(images, &nodes);
+                check.host = with_images(images, &nodes);
                 for question in &check.questions {
                     drop(check.report_of(question));
                 }
             });
-            check.host = images::beside(&(registries as _), &nodes);
+            check.host = with_images(&(registries as _), &nodes);
         }
         let mut identities = check.questions.iter().map(|question| &question.identity);
         if identities.any(Identity::is_virtual_machine) {
             let beside = files.beside.iter().map(|found| found.object.value.clone());
-            let objects = check.read_surroundings(&beside.collect::<Vec<_>>(), notes)?;
+            let objects = check.read_surroundings(beside.collect(), notes)?;
             check.surroundings = Some(Arc::new(objects));
         }
         Ok(check)
     }
 
     /// Determines the objects that the VirtualMachines depend on.
-    fn read_surroundings(&self, beside: &[Value], notes: &mut Notes) -> Result<Objects> {
-        let decisive = decisive(&self.questions, self.world.as_ref());
-        let report = decisive
-            .as_ref()
-            .map(|question| self.report(question, question.stored()))
+    fn read_surroundings(&self, mut beside: Vec<Value>, notes: &mut Notes) -> Result<Objects> {
+        let world = self.world.as_ref();
+        let decisive = decisive(&self.questions, world);
+        let report = decisive.as_ref().map(|question| {
+            // An object that is not in the cluster has the status of the file.
+            let object = question.old().map_or(question.value(), |_| &question.sent);
+            self.report(question, object)
+        });
+        let report = report
             .transpose()
             .map_err(|failure| anyhow!("{failure}"))?
             .unwrap_or_default();
-        let named = self.subject.source.connection.namespace.as_deref();
-        let default = self.world.as_ref().map_or("default", World::namespace);
-        let namespace = named.unwrap_or(default);
-        let has_preferences = self
-            .questions
-            .iter()
-            .map(|question| question.value())
-            .any(|object| object.pointer("/spec/preference").is_some());
-        Ok(surroundings(
-            decisive.as_deref(),
-            &report,
-            (beside, namespace),
-            (self.world.as_ref(), has_preferences),
-            notes,
-        ))
+        for object in &mut beside {
+            if text(object, "/kind") != Some(CLUSTER_PREFERENCE) {
+                set_namespace(object, default_namespace(self.subject, world));
+            }
+        }
+        let decisive = decisive.as_deref();
+        Ok(surroundings(decisive, &report, &beside, world, notes))
     }
 
     /// The cluster, unless the objects come from files.
@@ -269,22 +276,9 @@ fn add_denials_of_hco(report: &mut Report) {
     }
 }
 
-/// `fix` does not change VirtualMachines, because a person has to decide about their fixes.
-fn wanted(purpose: Purpose) -> Wanted {
-    match purpose {
-        Purpose::Check => &[
-            "VirtualMachine",
-            "DataSource",
-            "KubeVirt",
-            "VirtualMachinePreference",
-            "VirtualMachineClusterPreference",
-        ],
-        Purpose::Fix => &[],
-    }
-}
-
 fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
-    let read = files::read(&[path.to_owned()], subject.walk.clone(), wanted(purpose));
+    let with_machines = purpose == Purpose::Check;
+    let read = files::read(&[path.to_owned()], subject.walk.clone(), with_machines);
     if let Some(failure) = read.failures.first() {
         bail!("--old {failure}");
     }
@@ -315,7 +309,7 @@ fn check_usage(subject: &Subject) -> Result<()> {
     let is_live = subject.source.is_live();
     let has_nodes = is_live || subject.nodes.is_some() || subject.arch.is_some();
     let has_files = !subject.filename.is_empty();
-    ensure!(has_nodes, nodes::UNNAMED);
+    ensure!(has_nodes, UNNAMED);
     subject.source.check_connection()?;
     ensure!(
         has_files || is_live,
@@ -353,112 +347,93 @@ fn of_cluster(subject: &Subject, world: Option<&World>) -> Result<Vec<Question>>
     Ok(live.into_iter().cloned().map(Question::live).collect())
 }
 
-/// Where the objects before an update come from: `--old`, the cluster, or nowhere.
-struct Sources<'s> {
-    subject: &'s Subject,
-    old: Option<(&'s Path, Vec<Found>)>,
-    /// `None` with `--old`.
-    world: Option<&'s World>,
+/// The namespace of objects of files without a namespace.
+fn default_namespace<'n>(subject: &'n Subject, world: Option<&'n World>) -> &'n str {
+    let named = subject.source.connection.namespace.as_deref();
+    named.unwrap_or(world.map_or("default", World::namespace))
 }
 
-impl Sources<'_> {
-    /// The objects of the files, each with the object before the update.
-    fn questions(
-        &self,
-        found: Vec<Found>,
-        failures: &mut Vec<Failure>,
-        notes: &mut Notes,
-    ) -> Vec<Question> {
-        let mut questions = Vec::new();
-        for found in found {
-            let place = found.place();
-            match self.question(found, notes) {
-                Ok(question) => questions.push(question),
-                Err(error) => failures.push(Failure::new(Some(place), chain(&error))),
+/// An object of a file, as an update of the object of `--old`, or else of the live object.
+fn question(
+    found: Found,
+    subject: &Subject,
+    old: Option<&(&Path, Vec<Found>)>,
+    world: Option<&World>,
+    notes: &mut Notes,
+) -> Result<Question> {
+    let namespace = subject.source.connection.namespace.as_deref();
+    found.check_namespace(namespace)?;
+    let identity = &found.identity;
+    let against = match (old, world) {
+        (Some((path, old)), _) => of_old(identity, path, old)?,
+        (None, Some(world)) => world.object(identity, namespace)?.map(Against::Live),
+        (None, None) => None,
+    };
+    let missing =
+        match (&against, old, world) {
+            (None, Some((path, _)), _) => {
+                let path = foreign::path(path);
+                Some(format!("{path} has no object with this name"))
             }
-        }
-        questions
-    }
-
-    fn question(&self, found: Found, notes: &mut Notes) -> Result<Question> {
-        let namespace = self.subject.source.connection.namespace.as_deref();
-        let (identity, place) = (&found.identity, found.place());
-        if let (Some(wanted), Some(own)) = (namespace, &identity.namespace) {
-            let what = format!("is in the namespace `{own}`, but -n is `{wanted}`: remove -n");
-            ensure!(wanted == own, one_line(&what));
-        }
-        let old = self.before(identity, namespace)?;
-        let missing = match (&self.old, self.world) {
-            _ if old.is_some() => None,
-            (Some((path, _)), _) => Some(format!(
-                "{} has no object with this name",
-                foreign::path(path)
-            )),
-            (None, Some(world)) if world.has_kind_of(identity) => Some(format!(
-                "{} has no {} {}/{} yet",
-                world.name(),
-                identity.kind,
-                (identity.namespace.as_deref().or(namespace)).unwrap_or(world.namespace()),
-                identity.name.as_deref().unwrap_or_default()
-            )),
+            (None, None, Some(world)) if world.has_kind_of(identity) => {
+                let (kind, namespace) = (&identity.kind, identity.namespace.as_deref());
+                let namespace = namespace.unwrap_or(default_namespace(subject, Some(world)));
+                let name = identity.name.as_deref().unwrap_or_default();
+                let stored = world.hyperconvergeds.first();
+                let other = stored.filter(|_| identity.is_hyperconverged()).map(|stored| {
+                format!(
+                    "; it has {}, and HCO accepts only one: correct the name or the namespace",
+                    key(stored)
+                )
+            });
+                Some(format!(
+                    "{} has no {kind} {namespace}/{name} yet{}",
+                    world.name(),
+                    other.unwrap_or_default()
+                ))
+            }
             _ => None,
         };
-        if let Some(missing) = missing {
-            let other = self
-                .world
-                .filter(|_| identity.is_hyperconverged())
-                .and_then(|world| world.hyperconvergeds.first())
-                .map_or_else(String::new, |stored| {
-                    format!(
-                        "; it has {}, and HCO accepts only one: correct the name or the namespace",
-                        key(stored)
-                    )
-                });
-            notes.push(&format!(
-                "{place}: checked as a new object: {missing}{other}"
-            ));
-        }
-        let object = &found.object.value;
-        let as_if = self.subject.as_if.unwrap_or_default();
-        let sent = match (&old, self.world) {
-            (Some(live), Some(_)) => apply::sent(as_if, live, object),
-            (None, world) if identity.is_virtual_machine() => {
-                let submitted = apply::submitted(object);
-                let default = namespace.unwrap_or(world.map_or("default", World::namespace));
-                with_namespace(&submitted, default).unwrap_or(submitted)
-            }
-            _ => apply::submitted(object),
-        };
-        let against = match (old, &self.old) {
-            (None, _) => Against::Nothing,
-            (Some(old), Some((path, _))) => Against::File(old, path.display().to_string()),
-            (Some(live), None) => Against::Live(live),
-        };
-        Ok(Question {
-            identity: found.identity.clone(),
-            found: Some(found),
-            sent,
-            against,
-            as_if,
-        })
+    if let Some(missing) = missing {
+        let place = found.place();
+        notes.push(&format!("{place}: checked as a new object: {missing}"));
     }
+    let against = against.unwrap_or(Against::Nothing);
+    let mut question = Question::of_file(found, against, subject.as_if.unwrap_or_default());
+    if question.identity.is_virtual_machine() {
+        set_namespace(&mut question.sent, default_namespace(subject, world));
+    }
+    Ok(question)
+}
 
-    fn before(&self, identity: &Identity, namespace: Option<&str>) -> Result<Option<Value>> {
-        let Some((path, old)) = &self.old else {
-            let live = self.world.map(|world| world.object(identity, namespace));
-            return Ok(live.transpose()?.flatten());
-        };
-        let Some(old) = old.iter().find(|old| old.identity.is_same_object(identity)) else {
-            return Ok(None);
-        };
-        let (new, was) = (&identity.api_version, &old.identity.api_version);
-        if new != was {
-            let version = new.rsplit('/').next().unwrap_or_default();
-            bail!(
-                "is {new}, but {} is {was}: only objects of the same version can be compared; get the old object with `kubectl get hyperconvergeds.{version}.hco.kubevirt.io -o yaml`",
-                foreign::path(path)
-            );
-        }
-        Ok(Some(old.object.value.clone()))
+/// The object of `--old` with the same name.
+fn of_old(identity: &Identity, path: &Path, old: &[Found]) -> Result<Option<Against>> {
+    let same = old.iter().find(|old| old.identity.is_same_object(identity));
+    let Some(Found {
+        object,
+        identity: old,
+        ..
+    }) = same
+    else {
+        return Ok(None);
+    };
+    let (new, was) = (&identity.api_version, &old.api_version);
+    if new != was {
+        let version = new.rsplit('/').next().unwrap_or_default();
+        bail!(
+            "is {new}, but {} is {was}: only objects of the same version can be compared; get the old object with `kubectl get hyperconvergeds.{version}.hco.kubevirt.io -o yaml`",
+            foreign::path(path)
+        );
     }
+    let file = path.display().to_string();
+    Ok(Some(Against::File(object.value.clone(), file)))
+}
+
+/// A host that answers requests for images, and lets another one answer all other requests.
+fn with_images(images: &Arc<dyn HostCalls>, other: &Arc<dyn HostCalls>) -> Arc<dyn HostCalls> {
+    let (images, other) = (Arc::clone(images), Arc::clone(other));
+    Arc::new(move |namespace: &str, operation: &str, payload: &[u8]| {
+        let host = if namespace == "oci" { &images } else { &other };
+        host.call(namespace, operation, payload)
+    })
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use cluster::files::{STDIN, name, text_up_to};
 use cluster::foreign::{self, one_line, shell_word};
 use cluster::{Identity, Notes};
@@ -44,6 +44,18 @@ impl Found {
         let (file, line) = (self.source.name(), Some(self.object.line));
         Place { file, line }
     }
+
+    /// Rejects `-n` with another namespace than the manifest's own.
+    pub(crate) fn check_namespace(&self, wanted: Option<&str>) -> Result<()> {
+        if let (Some(wanted), Some(own)) = (wanted, &self.identity.namespace)
+            && wanted != own
+        {
+            bail!(one_line(&format!(
+                "is in the namespace `{own}`, but -n is `{wanted}`: remove -n"
+            )));
+        }
+        Ok(())
+    }
 }
 
 impl Source {
@@ -62,7 +74,7 @@ pub(crate) struct Files {
     pub(crate) found: Vec<Found>,
     /// The requested objects of other kinds.
     pub(crate) beside: Vec<Found>,
-    wanted: Wanted,
+    with_machines: bool,
     walk: Walk,
     seen: BTreeSet<PathBuf>,
     pub(crate) notes: Notes,
@@ -79,10 +91,10 @@ const MANIFEST_LIMIT: u64 = 16 << 20;
 /// Reads files and directories. A file that cannot be read is a failure, but the other files are still read.
 ///
 /// In a directory, templates of a Helm chart are skipped, and a note names them. Any other file that cannot be parsed is a
-/// failure.
-pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
+/// failure. VirtualMachines, and what they depend on, are read if they are wanted.
+pub(crate) fn read(paths: &[PathBuf], walk: Walk, with_machines: bool) -> Files {
     let mut files = Files {
-        wanted,
+        with_machines,
         walk,
         ..Files::default()
     };
@@ -93,32 +105,31 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
         let note = format!("skipped {} ({why})", list(names, NAMED));
         files.notes.push(&note);
     }
-    // Only a VirtualMachine depends on other objects in the files.
-    if !files
-        .found
-        .iter()
-        .any(|found| found.identity.is_virtual_machine())
-    {
+    let mut identities = files.found.iter().map(|found| &found.identity);
+    if !identities.any(Identity::is_virtual_machine) {
         for found in std::mem::take(&mut files.beside) {
             files.count(found.identity.kind);
         }
     }
-    let kinds: Vec<String> = files
-        .others
-        .iter()
-        .map(|(kind, number)| format!("{kind} ({number})"))
-        .collect();
-    if !kinds.is_empty() {
+    if !files.others.is_empty() {
         let documents = count(files.others.values().sum(), "document");
+        let kinds = files.others.iter();
+        let kinds: Vec<String> = kinds
+            .map(|(kind, number)| format!("{kind} ({number})"))
+            .collect();
         let what = format!("{documents} of other kinds: {}", kinds.join(", "));
         files.notes.push(&format!("skipped {what}"));
     }
     files
 }
 
-/// The kinds that are read in addition to HyperConverged. VirtualMachines are evaluated, and others are read if a
-/// VirtualMachine depends on them.
-pub(crate) type Wanted = &'static [&'static str];
+/// The kinds of the other objects that a VirtualMachine depends on.
+const BESIDE: [&str; 4] = [
+    "DataSource",
+    "KubeVirt",
+    "VirtualMachinePreference",
+    "VirtualMachineClusterPreference",
+];
 
 /// Rejects a command line that reads standard input more than once.
 pub(crate) fn check_stdin(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<()> {
@@ -153,7 +164,7 @@ impl Files {
                 return self.fail(place(None), what);
             }
         };
-        if names_ours(&text)
+        if String::from_utf8_lossy(&text).contains("HyperConverged")
             && let Some(directory) = kustomization::of_patch(path)
         {
             let name = shell_word(&foreign::path(directory));
@@ -161,8 +172,9 @@ impl Files {
                 "skipped the kustomization {name} and its patches; to include what it builds, pipe `kubectl kustomize {name}` to -f -"
             ));
         }
-        let is_template = is_template(&text);
-        if is_template && chart_of(path, root).is_some() {
+        // For Helm, or for another program.
+        let is_template = text.windows(2).any(|two| two == b"{{");
+        if is_template && root.is_some() && is_of_chart(path) {
             let what =
                 "a template of a Helm chart; to check it, pipe `helm template CHART` to -f -";
             return self.skip(what, place(None).to_string());
@@ -180,8 +192,11 @@ impl Files {
             }
         }
         if let Some(error) = error {
-            let hint = "; if it is a Helm template, pipe `helm template CHART` to -f -";
-            let hint = if is_template { hint } else { "" };
+            let hint = if is_template {
+                "; if it is a Helm template, pipe `helm template CHART` to -f -"
+            } else {
+                ""
+            };
             self.unreadable(place(Some(error.line)), &error, hint);
         }
         let source = Arc::new(Source {
@@ -209,13 +224,10 @@ impl Files {
 
     fn object(&mut self, found: Found) {
         let (identity, value, place) = (&found.identity, &found.object.value, found.place());
-        let is_wanted = self.wanted.contains(&&*identity.kind);
-        if identity.is_hyperconverged() || is_wanted && identity.is_virtual_machine() {
-            return self.found.push(found);
-        }
         match identity.kind.as_str() {
-            "VirtualMachine" => self.count(found.identity.kind),
-            _ if is_wanted => self.beside.push(found),
+            _ if identity.is_hyperconverged() => self.found.push(found),
+            _ if self.with_machines && identity.is_virtual_machine() => self.found.push(found),
+            kind if self.with_machines && BESIDE.contains(&kind) => self.beside.push(found),
             // The wrong group may be a mistake, so a note names the object.
             "HyperConverged" => {
                 let group = &identity.api_version;
@@ -273,23 +285,10 @@ fn contains_ours(value: &Value) -> bool {
     }
 }
 
-/// Whether a text is a template for Helm or another program.
-fn is_template(text: &[u8]) -> bool {
-    text.windows(2).any(|two| two == b"{{")
-}
-
-/// The directory of the Helm chart that a file of a directory is a template of.
-fn chart_of<'p>(file: &'p Path, root: Option<&Path>) -> Option<&'p Path> {
-    root?;
-    let chart = file
-        .ancestors()
-        .skip(1)
-        .find(|parent| parent.ends_with("templates"))?
-        .parent()?;
-    chart.join("Chart.yaml").is_file().then_some(chart)
-}
-
-/// Whether a text contains the kind.
-fn names_ours(text: &[u8]) -> bool {
-    String::from_utf8_lossy(text).contains("HyperConverged")
+/// Whether a file is a template of a Helm chart.
+fn is_of_chart(file: &Path) -> bool {
+    let mut parents = file.ancestors().skip(1);
+    let templates = parents.find(|parent| parent.ends_with("templates"));
+    let chart = templates.and_then(Path::parent);
+    chart.is_some_and(|chart| chart.join("Chart.yaml").is_file())
 }

@@ -47,6 +47,30 @@ impl fmt::Display for Against {
 }
 
 impl Question {
+    /// An object of a file, as an update of the object that it is compared with.
+    pub(super) fn of_file(found: Found, against: Against, as_if: AsIf) -> Self {
+        let object = &found.object.value;
+        let sent = match &against {
+            Against::Live(live) => apply::sent(as_if, live, object),
+            Against::Nothing | Against::File(..) => apply::submitted(object),
+        };
+        Self {
+            identity: found.identity.clone(),
+            found: Some(found),
+            sent,
+            against,
+            as_if,
+        }
+    }
+
+    /// A live object that stays unchanged.
+    pub(super) fn unchanged(live: Value) -> Self {
+        Self {
+            against: Against::Live(live.clone()),
+            ..Self::live(live)
+        }
+    }
+
     /// A live object, as if it were new.
     pub(super) fn live(object: Value) -> Self {
         Self {
@@ -135,13 +159,5 @@ impl Question {
         json!({"request": request, "settings": settings})
             .to_string()
             .into_bytes()
-    }
-
-    /// The object for the check of VirtualMachines. If it is not in the cluster, it has the status of the file.
-    pub(super) fn stored(&self) -> &Value {
-        match &self.against {
-            Against::Nothing => self.value(),
-            Against::File(..) | Against::Live(_) => &self.sent,
-        }
     }
 }

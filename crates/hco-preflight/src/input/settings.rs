@@ -1,16 +1,202 @@
-//! The settings in a file.
+//! The settings with which objects are evaluated: of a file, or of the cluster's policy for their resource.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use cluster::Notes;
-use cluster::field::text;
-use cluster::foreign::{self, one_line};
+use cluster::field::{items, name, text};
+use cluster::foreign::{self, Foreign, one_line};
+use cluster::{ARTIFACT, Notes, World};
 use manifest::{Object, objects};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
-use super::policies::{covers, is_mutating};
-use crate::input::module::{Module, mistakes};
+use super::module::{Module, mistakes};
+use super::question::Question;
+
+/// Settings, and the cluster's policy that contains them.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) value: Value,
+    pub(crate) policy: Option<Policy>,
+}
+
+/// A ClusterAdmissionPolicy with this project's module.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Policy {
+    name: Foreign,
+    mode: Mode,
+}
+
+/// How Kubewarden handles a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    Protect,
+    /// Kubewarden only reports it.
+    Monitor,
+}
+
+impl Policy {
+    pub(crate) fn is_monitor(&self) -> bool {
+        self.mode == Mode::Monitor
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mode = match self.mode {
+            Mode::Protect => "protect",
+            Mode::Monitor => "monitor: the cluster would only report a denial",
+        };
+        write!(f, "ClusterAdmissionPolicy {} (mode {mode})", self.name)
+    }
+}
+
+/// The settings for the objects of each resource.
+pub(super) struct Policies {
+    /// The settings of the user, or the defaults.
+    own: Settings,
+    /// The settings of the cluster's policies, by resource.
+    deployed: BTreeMap<&'static str, Settings>,
+}
+
+impl Policies {
+    /// Reads the settings of the user, or of the cluster's policies.
+    pub(super) fn read(
+        file: Option<&Path>,
+        module: Option<&Module>,
+        world: Option<&World>,
+        questions: &[Question],
+        notes: &mut Notes,
+    ) -> Result<Self> {
+        // A VM is evaluated with a HyperConverged, even if the files have none.
+        let resources: BTreeSet<&'static str> = questions
+            .iter()
+            .map(|question| question.identity.resource())
+            .chain(["hyperconvergeds"])
+            .collect();
+        Ok(Self {
+            own: Settings {
+                value: validated(file, module, notes)?,
+                policy: None,
+            },
+            deployed: match world.filter(|_| file.is_none()) {
+                Some(world) => deployed(world, &resources, module, notes)?,
+                None => BTreeMap::new(),
+            },
+        })
+    }
+
+    /// The settings for an object.
+    pub(super) fn of(&self, question: &Question) -> &Settings {
+        let deployed = self.deployed.get(question.identity.resource());
+        deployed.unwrap_or(&self.own)
+    }
+
+    pub(super) fn all(&mut self) -> impl Iterator<Item = &mut Map<String, Value>> {
+        let all = self.deployed.values_mut().chain([&mut self.own]);
+        all.filter_map(|settings| settings.value.as_object_mut())
+    }
+
+    /// With `--images`, all settings verify images. Otherwise, no settings do, and a note says so.
+    pub(super) fn verify_images(&mut self, is_asked: bool, notes: &mut Notes) {
+        for settings in self.all() {
+            let is_verified = settings.get("images").is_some_and(|mode| mode != "ignore");
+            if is_asked && !is_verified {
+                settings.insert("images".to_owned(), "verify".into());
+            } else if !is_asked && is_verified {
+                settings.remove("images");
+                // These repairs need the images.
+                if let Some(Value::Object(repairs)) = settings.get_mut("repair") {
+                    repairs.retain(|_, repair| repair != "from-image");
+                }
+                notes.push("the settings have `images: verify`, but images are not looked up; to look them up like the policy in the cluster, add --images");
+            }
+        }
+    }
+}
+
+/// The settings of the policy for each resource. If Kubewarden is not installed, or the user may not list its policies, a
+/// note says so, and the default settings apply.
+fn deployed(
+    world: &World,
+    resources: &BTreeSet<&'static str>,
+    module: Option<&Module>,
+    notes: &mut Notes,
+) -> Result<BTreeMap<&'static str, Settings>> {
+    let policies = match world.policies()? {
+        Ok(policies) => policies,
+        Err(why) => {
+            notes.push(&format!(
+                "using the default settings: {why}; use --settings to specify other settings"
+            ));
+            return Ok(BTreeMap::new());
+        }
+    };
+    let mut deployed = BTreeMap::new();
+    for resource in resources {
+        // A mutating policy repairs an object before the validating one evaluates it.
+        let first = policies
+            .iter()
+            .filter(|policy| covers(policy, resource))
+            .min_by_key(|policy| (mode(policy), is_mutating(policy)));
+        let Some(first) = first else {
+            notes.push(&format!(
+                "using the default settings: no ClusterAdmissionPolicy with the module {ARTIFACT} was found for {resource}; use --settings to specify other settings"
+            ));
+            continue;
+        };
+        let policy = Policy {
+            name: Foreign::from(name(first)),
+            mode: mode(first),
+        };
+        let value = or_defaults(first.pointer("/spec/settings"));
+        if let Some(mistakes) = mistakes(module, &value)? {
+            let module = one_line(text(first, "/spec/module").unwrap_or_default());
+            bail!(
+                "the settings of ClusterAdmissionPolicy {} are invalid for this version of the module (the policy uses {module}): {mistakes}; use the version of hco-preflight that matches the policy, or specify settings with --settings",
+                policy.name
+            );
+        }
+        notes.push(&format!("using the settings of {policy}"));
+        if let Some(note) = without_effect(first) {
+            notes.push(&format!("ClusterAdmissionPolicy {}: {note}", policy.name));
+        }
+        let policy = Some(policy);
+        deployed.insert(*resource, Settings { value, policy });
+    }
+    Ok(deployed)
+}
+
+fn mode(policy: &Value) -> Mode {
+    match text(policy, "/spec/mode") {
+        Some("monitor") => Mode::Monitor,
+        _ => Mode::Protect,
+    }
+}
+
+fn is_mutating(policy: &Value) -> bool {
+    policy.pointer("/spec/mutating") == Some(&Value::Bool(true))
+}
+
+/// Whether the API server sends objects of a resource to a policy.
+fn covers(policy: &Value, resource: &str) -> bool {
+    let group = match resource {
+        "hyperconvergeds" => "hco.kubevirt.io",
+        _ => "kubevirt.io",
+    };
+    let names = |rule: &Value, list: &str, wanted: &[&str]| {
+        let mut names = items(rule, list).filter_map(Value::as_str);
+        rule.pointer(list).is_none() || names.any(|name| wanted.contains(&name))
+    };
+    let is_one = |rule: &Value| {
+        names(rule, "/apiGroups", &["*", group])
+            && names(rule, "/resources", &["*", "*/*", resource])
+    };
+    items(policy, "/spec/rules").any(is_one)
+}
 
 /// The settings of a file, in the format of kwctl or in a policy manifest, or the defaults, unless there are mistakes in
 /// them.
@@ -35,10 +221,7 @@ pub(crate) fn validated(
             several.len()
         ),
     };
-    let settings = stated
-        .filter(|settings| !settings.is_null())
-        .cloned()
-        .unwrap_or_else(|| json!({}));
+    let settings = or_defaults(stated);
     if let Some(mistakes) = mistakes(module, &settings)? {
         bail!("{file}: {mistakes}");
     }
@@ -48,18 +231,24 @@ pub(crate) fn validated(
     Ok(settings)
 }
 
+fn or_defaults(stated: Option<&Value>) -> Value {
+    let stated = stated.filter(|settings| !settings.is_null());
+    stated.cloned().unwrap_or_else(|| json!({}))
+}
+
 /// Why the repairs of a policy have no effect.
-pub(crate) fn without_effect(policy: &Value) -> Option<&'static str> {
-    const VALIDATING: &str = "the policy has `repair`, but not `mutating: true`: policy-server rejects the requests that the policy would repair";
-    const MONITORING: &str = "the policy has `repair`, but also the mode `monitor`, in which Kubewarden discards the changes";
+fn without_effect(policy: &Value) -> Option<&'static str> {
     let repairs = policy.pointer("/spec/settings/repair")?.as_object()?;
-    let is_monitoring = text(policy, "/spec/mode") == Some("monitor");
-    let why = if is_mutating(policy) {
-        is_monitoring.then_some(MONITORING)
-    } else {
-        Some(VALIDATING)
-    };
-    why.filter(|_| !repairs.is_empty())
+    match (is_mutating(policy), mode(policy)) {
+        _ if repairs.is_empty() => None,
+        (true, Mode::Protect) => None,
+        (true, Mode::Monitor) => Some(
+            "the policy has `repair`, but also the mode `monitor`, in which Kubewarden discards the changes",
+        ),
+        (false, _) => Some(
+            "the policy has `repair`, but not `mutating: true`: policy-server rejects the requests that the policy would repair",
+        ),
+    }
 }
 
 /// The policy in a list of manifests: the only one, or the only one that validates HyperConverged objects. The component

@@ -1,13 +1,13 @@
 //! Reads the states before and after a change, for `plan` and `check` of a cluster.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Result, anyhow, bail, ensure};
-use cluster::field::{key, name};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use cluster::field::{key, name, text};
 use cluster::foreign::{Foreign, one_line};
-use cluster::{Cluster, Identity, Labels, Node, Notes, Reader, World};
-use engine::{Comparison, Consequence, Level, Objects, VersionSource};
+use cluster::{Cluster, Labels, Node, Notes, Reader, World};
+use engine::{Comparison, Consequence, Objects, VersionSource};
 use kube_objects::json::{Field, Json};
 use kube_objects::placement::Placement;
 use operator_models::hco::api_version::ApiVersion;
@@ -16,21 +16,20 @@ use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::node::is_workload;
 use operator_models::hco::version::{HcoVersion, VersionSupport};
 use operator_models::kubevirt::installation::KubeVirt;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::files::{self, Found};
+use super::hco_version::ShownVersion;
 use super::nodes::{of_file, of_world};
-use super::policies::Policies;
 use super::question::{Against, Question};
+use super::settings::Policies;
 use crate::args::{ClusterSource, Plan};
 use crate::failure::Nothing;
-use crate::input::apply;
-use crate::input::files::{self, Found};
-use crate::input::hco_version::ShownVersion;
 use crate::kubectl::Kubectl;
 use crate::report::{self, Changes, Finding, Forecast, Report};
 use crate::rows::no_forecast::{NoForecast, denied_by_hco, unknown_in_status};
 use crate::rows::words;
-use crate::templates::{self, MODIFIED};
+use crate::templates;
 
 /// The states before and after the change.
 pub(crate) struct Situation {
@@ -81,40 +80,27 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
     files::check_stdin(named.into_iter().flatten().chain(&args.filename))?;
     check_source(source)?;
     let found = found(args, notes)?;
-    let own = found
-        .as_ref()
-        .and_then(|found| found.identity.namespace.as_ref());
-    let wanted = source.connection.namespace.as_ref();
-    if let (Some(wanted), Some(own)) = (wanted, own)
-        && wanted != own
-    {
-        bail!(one_line(&format!(
-            "the file is in the namespace `{own}`, but -n is `{wanted}`: remove -n"
-        )));
-    }
     let manifests: Vec<&Value> = found.iter().map(|found| &found.object.value).collect();
-    let world = read(Reader::Plan, source, &manifests, None, notes)?;
+    let (world, nodes) = read(Reader::Plan, source, &manifests, None, notes)?;
     let question = match found {
-        Some(found) => {
-            let live = world.object(&found.identity, wanted.map(String::as_str))?;
-            if let (None, Some(other)) = (&live, world.hyperconvergeds.first()) {
-                bail!(
-                    "the file has the HyperConverged {}, but the cluster has {}: HCO accepts only one, so correct the name and the namespace in the file",
-                    one_line(&found.identity.namespaced_name()),
-                    one_line(&key(other))
-                );
-            }
-            changed(args, found, live, notes)
-        }
-        None => unchanged(only(source, &world, notes)?),
+        Some(found) => changed(args, found, &world, notes)?,
+        None => Question::unchanged(only(source, &world, notes)?),
     };
-    let nodes = match (&args.nodes, &args.what_if) {
-        (Some(path), _) => Some(of_file(path, &Labels::named_in(question.objects()))?),
-        (None, Some(what_if)) => Some(what_if.apply(world.nodes.iter().cloned().collect())?),
-        (None, None) => None,
+    let nodes_after = match (&args.nodes, &args.what_if) {
+        (Some(path), _) => of_file(path, &Labels::named_in(question.objects()))?,
+        (None, Some(what_if)) => what_if.apply(nodes)?,
+        (None, None) => nodes,
     };
-    let asked = (nodes, args.hco_version.as_deref());
-    Situation::of(source, settings, world, &question, asked, notes)
+    let version = args.hco_version.as_deref();
+    Situation::of(
+        source,
+        settings,
+        world,
+        &question,
+        nodes_after,
+        version,
+        notes,
+    )
 }
 
 /// Reads the data for `check` of a cluster, and finds outstanding changes.
@@ -126,10 +112,9 @@ pub(crate) fn observe(
 ) -> Result<Situation> {
     files::check_stdin(source.from.as_deref().into_iter().chain(settings))?;
     check_source(source)?;
-    let world = read(Reader::Cluster, source, &[], cluster, notes)?;
-    let question = unchanged(only(source, &world, notes)?);
-    let asked = (None, None);
-    Situation::of(source, settings, world, &question, asked, notes)
+    let (world, nodes) = read(Reader::Cluster, source, &[], cluster, notes)?;
+    let question = Question::unchanged(only(source, &world, notes)?);
+    Situation::of(source, settings, world, &question, nodes, None, notes)
 }
 
 /// Rejects a command line without a source of the current state, before anything is read.
@@ -141,17 +126,17 @@ fn check_source(source: &ClusterSource) -> Result<()> {
     source.check_connection()
 }
 
-/// The current state.
+/// The current state, and its nodes.
 fn read(
     reader: Reader,
     source: &ClusterSource,
     manifests: &[&Value],
     cluster: Option<Cluster>,
     notes: &mut Notes,
-) -> Result<World> {
+) -> Result<(World, Vec<Node>)> {
     let world = source.world(cluster, manifests, reader, notes)?;
-    of_world(&world)?;
-    Ok(world)
+    let nodes = of_world(&world)?;
+    Ok((world, nodes))
 }
 
 /// The only HyperConverged. HCO reconciles only one.
@@ -186,29 +171,31 @@ fn only(source: &ClusterSource, world: &World, notes: &mut Notes) -> Result<Valu
 }
 
 impl Situation {
-    /// Compares the states with the requested nodes and version of HCO, if there are any.
+    /// Compares the states before and after a change of the object, the nodes, or the version of HCO.
     fn of(
         source: &ClusterSource,
         settings: Option<&Path>,
         world: World,
         question: &Question,
-        (nodes, version): (Option<Vec<Node>>, Option<&str>),
+        nodes_after: Vec<Node>,
+        version: Option<&str>,
         notes: &mut Notes,
     ) -> Result<Self> {
         let questions = std::slice::from_ref(question);
-        let mut policies = Policies::read(settings, None, Some(&world), questions, notes)?;
-        let given: Vec<&Value> = question.old().into_iter().chain([&question.sent]).collect();
+        let policies = Policies::read(settings, None, Some(&world), questions, notes)?;
+        let mut of_policy = policies.of(question).value.clone();
         // Another version can ship other templates.
         if version.is_none()
-            && let Some(common) = common_templates(&given)
+            && let Some(common) = common_templates(question)
+            && let Some(fields) = of_policy.as_object_mut()
         {
-            policies.set_default("commonTemplates", &common);
+            fields.entry("commonTemplates").or_insert(common);
         }
-        let kubectl = Kubectl::new(&source.connection, source.connection.context.as_deref());
-        let of_policy = policies.of(question).value.clone();
         // No VM starts, whatever the policy does with a new object.
-        policies.set_default_level("no-workload-nodes", Level::Deny);
-        let of_check = policies.of(question).value.clone();
+        let mut of_check = json!({"levels": {"no-workload-nodes": "deny"}});
+        json_patch::merge(&mut of_check, &of_policy);
+        let kubectl = Kubectl::new(&source.connection, source.connection.context.as_deref());
+        let is_sent = question.found.is_some();
         let report = |question: &Question, nodes: &str, comparison: Option<&Comparison<'_>>| {
             let is_sent = question.found.is_some();
             let settings = if is_sent { &of_policy } else { &of_check };
@@ -217,33 +204,33 @@ impl Situation {
         };
         let objects = world.boot_sources().to_string();
         let objects = Field::root(Json::parse(objects.as_bytes())?);
-        let objects = Objects::read(&objects).map_err(|error| anyhow!("{error}"))?;
         let mut comparison = Comparison {
-            objects,
+            objects: Objects::read(&objects).map_err(|error| anyhow!("{error}"))?,
             ..Comparison::default()
         };
-        let nodes_after = nodes.unwrap_or_else(|| world.nodes.iter().cloned().collect());
-        let list_before = list(world.nodes.iter())?;
+        let list_before = json!({"items": Vec::from_iter(world.nodes.iter())}).to_string();
+        let list_after = json!({ "items": nodes_after }).to_string();
         let has_other_nodes = !nodes_after.iter().eq(world.nodes.iter());
-        let is_asked = question.found.is_some() || has_other_nodes || version.is_some();
+        let is_asked = is_sent || has_other_nodes || version.is_some();
         let (mut before, mut pending) = (None, None);
         if let Some(old) = question.old() {
             let report_before = report(&Question::live(old.clone()), &list_before, None);
             before = Some(Hco::new(old, report_before));
             if is_asked && world.crons.is_read() {
-                let unchanged = unchanged(old.clone());
+                let unchanged = Question::unchanged(old.clone());
                 pending = report(&unchanged, &list_before, Some(&comparison)).changes;
             }
         }
         comparison.version = version;
         comparison.nodes_before = has_other_nodes.then_some(&*list_before);
-        let list_after = list(nodes_after.iter())?;
         let mut report_after = report(question, &list_after, Some(&comparison));
         let live = Question::live(question.sent.clone());
         let checked = report(&live, &list_after, Some(&comparison));
-        let (forecast, changes) = (report_after.forecast.take(), report_after.changes.take());
-        let forecast_before = report_after.forecast_before.take();
-        let outlook = match forecast.zip(changes) {
+        let outlook = match report_after
+            .forecast
+            .take()
+            .zip(report_after.changes.take())
+        {
             Some((forecast, changes)) => Ok(Outlook { forecast, changes }),
             None => Err(NoForecast::of(&report_after, &nodes_after)),
         };
@@ -251,90 +238,70 @@ impl Situation {
             world,
             nodes_after,
             before,
+            forecast_before: report_after.forecast_before.take(),
             after: Hco::new(&question.sent, report_after),
             checked,
-            forecast_before,
             outlook,
             pending,
             is_asked,
-            is_sent: question.found.is_some(),
+            is_sent,
             version: version.map(str::to_owned),
             name: question.identity.namespaced_name(),
             options: source.options(settings, &kubectl),
             kubectl,
         };
-        let unknown = situation
-            .before
-            .iter()
-            .chain([&situation.after])
-            .filter_map(|hco| situation.version(&hco.report)?.unknown)
-            .collect::<BTreeSet<_>>();
-        for note in unknown {
-            notes.push(&note);
+        for hco in situation.before.iter().chain([&situation.after]) {
+            let version = situation.version(&hco.report);
+            if let Some(unknown) = version.and_then(|version| version.unknown) {
+                notes.push(&unknown);
+            }
         }
         Ok(situation)
     }
 }
 
 /// The setting for a cluster whose HCO does not ship all common templates of upstream. After HCO has reconciled the first
-/// object, it lists all common templates in the status. The other objects have templates that HCO has not reconciled yet.
-/// A modified template shows what HCO ships if HCO uses its own annotation.
+/// object, it lists all common templates in the status. The other object has templates that HCO has not reconciled yet.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`.
-fn common_templates(objects: &[&Value]) -> Option<Value> {
-    let first = objects.first()?;
+fn common_templates(question: &Question) -> Option<Value> {
+    let first = question.old().unwrap_or(&question.sent);
     let seen = first.pointer("/status/observedGeneration")?;
-    let is_common =
-        |template: &Value| template.pointer("/status/commonTemplate") == Some(&Value::Bool(true));
     let is_seen = first.pointer("/metadata/generation") == Some(seen);
-    if !is_seen || !templates::of_status(first).any(is_common) {
+    if !is_seen || templates::common(first).next().is_none() {
         return None;
     }
-    let of_specs = objects
-        .iter()
-        .copied()
-        .flat_map(templates::of_spec)
-        .map(|(_, template)| template);
+    let of_specs = question.objects().flat_map(templates::of_spec);
     let names: BTreeSet<&str> = templates::of_status(first)
-        .chain(of_specs)
+        .chain(of_specs.map(|(_, template)| template))
         .map(name)
         .collect();
-    let own = templates::of_status(first)
-        .filter(|template| template.pointer(MODIFIED) == Some(&Value::Bool(true)))
-        .filter(|template| templates::shows_own_annotation(first, template))
-        .filter_map(|template| Some((name(template).to_owned(), templates::stated(template)?)));
-    let own: Map<String, Value> = own.collect();
     let mut shipped: Map<String, Value> = SHIPPED
         .iter()
         .filter(|(name, ..)| names.contains(name))
         .map(|(name, url, _)| ((*name).to_owned(), Value::from(*url)))
         .collect();
-    let is_known = shipped.len() == SHIPPED.len() && own.is_empty();
-    shipped.extend(own);
-    (!is_known).then_some(Value::Object(shipped))
+    let shown = templates::common(first);
+    shipped.extend(shown.filter_map(|(name, stated)| Some((name.to_owned(), stated?))));
+    Some(shipped.into())
 }
 
 impl Hco {
     fn new(object: &Value, report: Report) -> Self {
+        let version = match text(object, "/apiVersion") {
+            Some("hco.kubevirt.io/v1") => ApiVersion::V1,
+            _ => ApiVersion::V1beta1,
+        };
+        let json = object.to_string();
+        let json = Json::parse(json.as_bytes()).ok();
+        let hco = json.and_then(|json| HyperConverged::parse(json, version).ok());
         Self {
             object: object.clone(),
             report,
-            placement: placement(object),
+            placement: hco.map(|hco| hco.placement),
         }
     }
-}
-
-/// How the workloads of a HyperConverged are placed; `None` if HCO cannot read it.
-fn placement(object: &Value) -> Option<Placement> {
-    let text = object.to_string();
-    let json = Json::parse(text.as_bytes()).ok()?;
-    let version = match Identity::of(object).api_version.as_str() {
-        "hco.kubevirt.io/v1" => ApiVersion::V1,
-        _ => ApiVersion::V1beta1,
-    };
-    let hco = HyperConverged::parse(json, version);
-    hco.ok().map(|hco| hco.placement)
 }
 
 /// Whether KubeVirt runs virt-handler on a node. Without a placement, it runs on every node, including nodes that are
@@ -439,56 +406,46 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<Option<Found>> {
     if args.filename.is_empty() {
         return Ok(None);
     }
-    let (walk, wanted) = (files::Walk::default(), files::Wanted::default());
-    let files = files::read(&args.filename, walk, wanted);
+    let mut files = files::read(&args.filename, files::Walk::default(), false);
     if let Some(failure) = files.failures.first() {
         bail!("{failure}");
     }
     notes.append(files.notes);
-    let mut found = files.found.into_iter();
-    match (found.next(), found.next()) {
-        (None, _) => {
-            bail!("nothing to plan: no HyperConverged (hco.kubevirt.io) in the files of -f")
-        }
-        (Some(_), Some(_)) => {
-            bail!("a plan is about one HyperConverged, but the files of -f have several")
-        }
-        (found, None) => Ok(found),
-    }
-}
-
-/// An object that stays unchanged.
-fn unchanged(live: Value) -> Question {
-    Question {
-        against: Against::Live(live.clone()),
-        ..Question::live(live)
-    }
+    let found = files
+        .found
+        .pop()
+        .context("nothing to plan: no HyperConverged (hco.kubevirt.io) in the files of -f")?;
+    ensure!(
+        files.found.is_empty(),
+        "a plan is about one HyperConverged, but the files of -f have several"
+    );
+    let wanted = args.source.connection.namespace.as_deref();
+    let place = || found.place().to_string();
+    found.check_namespace(wanted).with_context(place)?;
+    Ok(Some(found))
 }
 
 /// An object with the changes of a file.
-fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) -> Question {
-    let place = found.place();
+fn changed(args: &Plan, found: Found, world: &World, notes: &mut Notes) -> Result<Question> {
+    let namespace = args.source.connection.namespace.as_deref();
+    let live = world.object(&found.identity, namespace)?;
+    if let (None, Some(other)) = (&live, world.hyperconvergeds.first()) {
+        bail!(
+            "the file has the HyperConverged {}, but the cluster has {}: HCO accepts only one, so correct the name and the namespace in the file",
+            one_line(&found.identity.namespaced_name()),
+            one_line(&key(other))
+        );
+    }
     if live.is_none() {
         notes.push(&format!(
-            "{place}: planned as a new object: there is no HyperConverged with its name"
+            "{}: planned as a new object: there is no HyperConverged with its name",
+            found.place()
         ));
     }
-    let (object, as_if) = (&found.object.value, args.as_if.unwrap_or_default());
-    let (sent, against) = match live {
-        Some(live) => (apply::sent(as_if, &live, object), Against::Live(live)),
-        None => (apply::submitted(object), Against::Nothing),
-    };
-    Question {
-        identity: found.identity.clone(),
-        found: Some(found),
-        sent,
+    let against = live.map_or(Against::Nothing, Against::Live);
+    Ok(Question::of_file(
+        found,
         against,
-        as_if,
-    }
-}
-
-/// The nodes as a list in JSON.
-fn list<'n>(nodes: impl Iterator<Item = &'n Node>) -> Result<String> {
-    let items: Vec<&Node> = nodes.collect();
-    Ok(serde_json::to_string(&BTreeMap::from([("items", items)]))?)
+        args.as_if.unwrap_or_default(),
+    ))
 }

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cluster::field::{key, name, text};
+use cluster::field::{key, name, namespace, text};
+use cluster::foreign::Foreign;
 use cluster::{DataSource, KubeVirt, Metadata, Notes, Preference, Reference, World};
 use engine::Import;
 use kube_objects::json::Json;
@@ -21,7 +22,8 @@ use super::question::Question;
 use crate::report::{self, Report};
 use crate::templates::of_spec;
 
-const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
+const PREFERENCE: &str = "VirtualMachinePreference";
+pub(super) const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
 const PREFERENCE_VERSION: &str = "instancetype.kubevirt.io/v1beta1";
 
 /// The HyperConverged that determines the workload nodes; `None` if there are several objects.
@@ -55,23 +57,17 @@ fn empty() -> Value {
 
 /// The objects that the module requests. The user's nodes take precedence over the status of the HyperConverged, so the
 /// workload architectures come from the module's report about the HyperConverged. `beside` has the other objects of the
-/// files, which take precedence over the cluster's. If they have no namespace, they get this one.
+/// files, which take precedence over the cluster's.
 pub(super) fn surroundings(
     decisive: Option<&Question>,
     report: &Report,
-    (beside, namespace): (&[Value], &str),
-    (world, has_preferences): (Option<&World>, bool),
+    beside: &[Value],
+    world: Option<&World>,
     notes: &mut Notes,
 ) -> Objects {
     let in_files = |kind: &'static str| {
-        beside
-            .iter()
-            .filter(move |object| text(object, "/kind") == Some(kind))
-            .map(move |object| {
-                let namespaced =
-                    with_namespace(object, namespace).filter(|_| kind != CLUSTER_PREFERENCE);
-                namespaced.unwrap_or_else(|| object.clone())
-            })
+        let of_kind = move |object: &&Value| text(object, "/kind") == Some(kind);
+        beside.iter().filter(of_kind).cloned()
     };
     let mut kubevirts: Vec<Value> = in_files("KubeVirt").collect();
     if let Some(world) = world.filter(|_| kubevirts.is_empty()) {
@@ -99,24 +95,28 @@ pub(super) fn surroundings(
     let known = world.and_then(|world| world.sources.all(notes));
     // The operators created the stored objects from a stored HyperConverged, so they need no forecast.
     let is_forecast = is_new || known.is_none() && world.is_some();
-    let forecasts = report.forecast.iter().filter(|_| is_forecast);
-    let forecast = forecasts.flat_map(|forecast| &forecast.data_sources);
     let named = |source: Value| (key(&source), source);
     let mut sources: BTreeMap<String, Value> = known.into_iter().flatten().map(named).collect();
-    let labels = object.map(|object| preferences(object, report));
-    for source in forecast {
-        let key = source.key().to_string();
-        let stored = sources.get(&key).map(DataSource::deserialize);
-        let stored = stored
-            .and_then(Result::ok)
-            .map(|stored| [stored.preference, stored.preference_kind]);
-        let own = labels.as_ref().and_then(|labels| labels.get(&key).cloned());
-        let labels = own.or(stored).unwrap_or_default();
-        sources.insert(key, of_forecast(source, labels));
+    if let (Some(object), Some(forecast), true) = (object, &report.forecast, is_forecast) {
+        let mut labels = preferences(object, &forecast.crons);
+        for source in &forecast.data_sources {
+            let key = source.key().to_string();
+            let stored = sources.get(&key).map(DataSource::deserialize);
+            let stored = stored.and_then(Result::ok).unwrap_or_default();
+            let stored = [stored.preference, stored.preference_kind];
+            let source = of_forecast(source, labels.remove(&key).unwrap_or(stored));
+            sources.insert(key, source);
+        }
     }
     sources.extend(in_files("DataSource").map(named));
 
-    let mut objects = Objects::default()
+    let preferences = world.and_then(|world| world.preferences.all(notes));
+    let cluster_preferences = world.and_then(|world| world.cluster_preferences.all(notes));
+    let cluster_preferences = cluster_preferences.unwrap_or_else(|| {
+        let names = SHIPPED.iter().map(|(name, _)| *name);
+        names.filter_map(|name| shipped(name, &installed)).collect()
+    });
+    Objects::default()
         .with(
             "hco.kubevirt.io/v1beta1",
             "HyperConverged",
@@ -127,40 +127,31 @@ pub(super) fn surroundings(
             "cdi.kubevirt.io/v1beta1",
             "DataSource",
             sources.into_values(),
-        );
-    for kind in ["VirtualMachinePreference", CLUSTER_PREFERENCE] {
-        let mut preferences: Vec<Value> = in_files(kind).collect();
-        let stored = world.filter(|_| has_preferences).and_then(|world| {
-            let list = match kind {
-                CLUSTER_PREFERENCE => &world.cluster_preferences,
-                _ => &world.preferences,
-            };
-            list.all(notes)
-        });
-        match stored {
-            Some(stored) => preferences.extend(stored),
-            None if kind == CLUSTER_PREFERENCE => {
-                let all = SHIPPED
-                    .iter()
-                    .filter_map(|(name, _)| shipped(name, &installed));
-                preferences.extend(all);
-            }
-            None => {}
-        }
-        objects = objects.with(PREFERENCE_VERSION, kind, preferences);
-    }
-    objects
+        )
+        .with(PREFERENCE_VERSION, PREFERENCE, in_files(PREFERENCE))
+        .with(
+            PREFERENCE_VERSION,
+            PREFERENCE,
+            preferences.into_iter().flatten(),
+        )
+        .with(
+            PREFERENCE_VERSION,
+            CLUSTER_PREFERENCE,
+            in_files(CLUSTER_PREFERENCE),
+        )
+        .with(PREFERENCE_VERSION, CLUSTER_PREFERENCE, cluster_preferences)
 }
 
-/// An object without a namespace, with the namespace in which it will be created. The DataSources of a VirtualMachine
-/// are also read there.
-pub(super) fn with_namespace(object: &Value, namespace: &str) -> Option<Value> {
-    let is_stated =
-        text(object, "/metadata/namespace").is_some_and(|namespace| !namespace.is_empty());
-    let mut object = Some(object.clone()).filter(|_| !is_stated && !namespace.is_empty())?;
-    let metadata = object.get_mut("metadata")?.as_object_mut()?;
-    metadata.insert("namespace".to_owned(), Value::from(namespace));
-    Some(object)
+/// Gives an object without a namespace the namespace in which it will be created. The DataSources of a VirtualMachine are
+/// also read there.
+pub(super) fn set_namespace(object: &mut Value, default: &str) {
+    let is_stated = !namespace(object).is_empty();
+    if let Some(Value::Object(metadata)) = object.get_mut("metadata")
+        && !is_stated
+        && !default.is_empty()
+    {
+        metadata.insert("namespace".to_owned(), default.into());
+    }
 }
 
 /// A preference, if KubeVirt ships it with an architecture.
@@ -216,18 +207,18 @@ fn kubevirt(known: Option<KubeVirt>, report: &Report) -> Value {
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, newDataSource, which copies the
 /// labels of a DataImportCron to its DataSource.
-fn preferences(object: &Value, report: &Report) -> BTreeMap<String, [String; 2]> {
-    let crons = report.forecast.iter().flat_map(|forecast| &forecast.crons);
+fn preferences(object: &Value, crons: &[report::Cron]) -> BTreeMap<String, [String; 2]> {
     // HCO keeps the labels of its own templates.
     let is_common = |name: &str| SHIPPED_TEMPLATES.iter().any(|(common, ..)| *common == name);
     crons
+        .iter()
         .filter(|cron| !is_common(cron.template.raw()))
         .filter_map(|cron| {
             let mut templates = of_spec(object).map(|(_, template)| template);
             let template = templates.find(|template| name(template) == cron.template.raw())?;
-            let labels = template.pointer("/metadata/labels");
+            let labels = template.pointer("/metadata/labels")?;
             let preference = [DEFAULT_PREFERENCE, DEFAULT_PREFERENCE_KIND].map(|label| {
-                let value = labels.and_then(|labels| labels.get(label)?.as_str());
+                let value = labels.get(label).and_then(Value::as_str);
                 value.unwrap_or_default().to_owned()
             });
             let is_stated = preference.iter().any(|value| !value.is_empty());
@@ -238,15 +229,15 @@ fn preferences(object: &Value, report: &Report) -> BTreeMap<String, [String; 2]>
 
 fn of_forecast(source: &report::DataSource, [preference, preference_kind]: [String; 2]) -> Value {
     let namespace = source.namespace.raw();
-    let target = source.points_to.as_ref().map(|name| Reference {
-        kind: String::new(),
+    let reference = |name: &Foreign| Reference {
         namespace: namespace.to_owned(),
         name: name.raw().to_owned(),
-    });
+        ..Reference::default()
+    };
     json!(DataSource {
         metadata: Metadata::new(namespace, source.name.raw()),
         architecture: source.architecture_label.raw().to_owned(),
-        points_to: target,
+        points_to: source.points_to.as_ref().map(reference),
         preference,
         preference_kind,
         ..DataSource::default()

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::input::{Hco, Situation};
 use crate::report::{self, Changes, Cron, CronChanges, DataSource, Forecast, Retarget};
 use crate::rows::words;
-use crate::templates::{self, MODIFIED};
+use crate::templates;
 
 /// The boot sources before and after the change.
 pub(super) struct BootSources<'c> {
@@ -638,7 +638,7 @@ fn specs(object: &Value) -> BTreeMap<&str, &Value> {
     let of_spec = templates::of_spec(object).map(|(_, template)| template);
     // The status of an override has its own spec, and not the spec that HCO ships.
     templates::of_status(object)
-        .filter(|template| template.pointer(MODIFIED) != Some(&Value::Bool(true)))
+        .filter(|template| !templates::is_modified(template))
         .chain(of_spec)
         .filter_map(|template| Some((text(template, "/metadata/name")?, template.get("spec")?)))
         .collect()
