@@ -26,9 +26,9 @@ pub(crate) fn of_status(object: &Value) -> impl Iterator<Item = &Value> {
 const ANNOTATION: &str = "/metadata/annotations/ssp.kubevirt.io~1dict.architectures";
 
 /// The annotation that HCO uses. With the import on, HCO filters the annotation in the status.
-fn used_annotation(of_status: &Value) -> Option<&str> {
-    text(of_status, "/status/originalSupportedArchitectures")
-        .or_else(|| text(of_status, ANNOTATION))
+fn used_annotation(template: &Value) -> Option<&str> {
+    text(template, "/status/originalSupportedArchitectures")
+        .or_else(|| text(template, ANNOTATION))
         .filter(|value| !value.is_empty())
 }
 
@@ -37,25 +37,22 @@ pub(crate) fn is_modified(of_status: &Value) -> bool {
     of_status.pointer("/status/modified") == Some(&Value::Bool(true))
 }
 
-/// Whether HCO uses its own annotation for a modified template of the status. Then the image is its own, too.
-fn shows_own_annotation(object: &Value, of_status: &Value) -> bool {
-    of_spec(object)
-        .filter(|(_, of_spec)| name(of_spec) == name(of_status))
-        .map(|(_, of_spec)| text(of_spec, ANNOTATION).filter(|value| !value.is_empty()))
-        .any(|of_spec| of_spec != used_annotation(of_status))
-}
-
 /// The names of the common templates that the status lists, each as the setting has it; `None` if the spec changes it so
 /// that the status does not show what HCO ships.
 pub(crate) fn common(object: &Value) -> impl Iterator<Item = (&str, Option<Value>)> {
     of_status(object)
         .filter(|template| template.pointer("/status/commonTemplate") == Some(&Value::Bool(true)))
         .map(|template| {
-            let is_shown = !is_modified(template) || shows_own_annotation(object, template);
+            let used = used_annotation(template);
+            // HCO uses its own annotation for a modified template whose image is its own, too.
+            let is_shown = !is_modified(template)
+                || of_spec(object)
+                    .filter(|(_, of_spec)| name(of_spec) == name(template))
+                    .any(|(_, of_spec)| used_annotation(of_spec) != used);
             let source = template.pointer("/spec/template/spec/source");
             let stated = source.filter(|_| is_shown).map(|source| {
                 let mut stated = json!({ "source": source });
-                if let Some(value) = used_annotation(template) {
+                if let Some(value) = used {
                     stated["architectures"] = value.into();
                 }
                 stated

@@ -67,11 +67,11 @@ impl<'s> Check<'s> {
             return Err(nothing(&subject.filename, &files.notes, purpose).into());
         }
         notes.append(files.notes);
-        let old = subject.old.as_deref().map(|path| {
-            let found = old(subject, purpose, path)?;
-            anyhow::Ok((path, found))
-        });
-        let (source, old) = (&subject.source, old.transpose()?);
+        let old = match &subject.old {
+            Some(path) => Some((&**path, old(subject, purpose, path)?)),
+            None => None,
+        };
+        let source = &subject.source;
         let manifests: Vec<&Value> = files
             .found
             .iter()
@@ -85,19 +85,17 @@ impl<'s> Check<'s> {
             .transpose()?;
         let skipped = world.as_ref().and_then(World::skipped);
         failures.extend(skipped.map(|reason| Failure::new(None, reason)));
-        let questions = if subject.filename.is_empty() {
-            of_cluster(subject, world.as_ref())?
-        } else {
-            let mut questions = Vec::new();
-            for found in files.found {
-                let place = found.place();
-                match question(found, subject, old.as_ref(), world.as_ref(), notes) {
-                    Ok(question) => questions.push(question),
-                    Err(error) => failures.push(Failure::new(Some(place), chain(&error))),
-                }
-            }
-            questions
+        let mut questions = match &world {
+            Some(world) if subject.filename.is_empty() => of_cluster(subject, world)?,
+            _ => Vec::new(),
         };
+        for found in files.found {
+            let place = found.place();
+            match question(found, subject, old.as_ref(), world.as_ref(), notes) {
+                Ok(question) => questions.push(question),
+                Err(error) => failures.push(Failure::new(Some(place), chain(&error))),
+            }
+        }
         let module = Module::load(subject.policy.as_deref(), subject.no_cache)?;
         let settings = subject.settings.as_deref();
         let mut policies =
@@ -113,8 +111,7 @@ impl<'s> Check<'s> {
         let mut nodes = match (&subject.nodes, &subject.arch, &world) {
             (Some(path), ..) => nodes::of_file(path, &labels)?,
             (None, Some(counts), _) => counts.nodes("", "worker"),
-            (None, None, Some(world)) => nodes::of_world(world)?,
-            (None, None, None) => bail!(UNNAMED),
+            (None, None, world) => nodes::of_world(world.as_ref().context(UNNAMED)?)?,
         };
         if let Some(what_if) = what_if {
             nodes = what_if.apply(nodes)?;
@@ -170,7 +167,7 @@ impl<'s> Check<'s> {
                 set_namespace(object, default_namespace(self.subject, world));
             }
         }
-        let decisive = decisive.as_deref();
+        let decisive = decisive.as_ref();
         Ok(surroundings(decisive, &report, &beside, world, notes))
     }
 
@@ -331,15 +328,14 @@ fn check_usage(subject: &Subject) -> Result<()> {
 }
 
 /// The live objects, evaluated as new objects, so that existing problems are reported too.
-fn of_cluster(subject: &Subject, world: Option<&World>) -> Result<Vec<Question>> {
+fn of_cluster(subject: &Subject, world: &World) -> Result<Vec<Question>> {
     let namespace = subject.source.connection.namespace.as_deref();
-    let source = world.context("no cluster is specified to read HyperConverged objects from")?;
-    let live = source.hyperconvergeds(namespace);
+    let live = world.hyperconvergeds(namespace);
     if live.is_empty() {
         let place = namespace.map(|name| format!(" in the namespace `{}`", one_line(name)));
         let what = format!(
             "nothing to check: {} has no HyperConverged{}; specify a manifest with -f",
-            source.name(),
+            world.name(),
             place.unwrap_or_default()
         );
         return Err(Nothing(what).into());

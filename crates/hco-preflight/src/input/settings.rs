@@ -63,7 +63,8 @@ pub(super) struct Policies {
 }
 
 impl Policies {
-    /// Reads the settings of the user, or of the cluster's policies.
+    /// Reads the settings of the user, or else of the cluster's policy for each resource. If Kubewarden is not installed, or
+    /// the user may not list its policies, a note says so, and the default settings apply.
     pub(super) fn read(
         file: Option<&Path>,
         module: Option<&Module>,
@@ -71,22 +72,41 @@ impl Policies {
         questions: &[Question],
         notes: &mut Notes,
     ) -> Result<Self> {
+        let own = Settings {
+            value: validated(file, module, notes)?,
+            policy: None,
+        };
+        let mut deployed = BTreeMap::new();
+        let policies = world.filter(|_| file.is_none()).map(World::policies);
         // A VM is evaluated with a HyperConverged, even if the files have none.
         let resources: BTreeSet<&'static str> = questions
             .iter()
             .map(|question| question.identity.resource())
             .chain(["hyperconvergeds"])
             .collect();
-        Ok(Self {
-            own: Settings {
-                value: validated(file, module, notes)?,
-                policy: None,
-            },
-            deployed: match world.filter(|_| file.is_none()) {
-                Some(world) => deployed(world, &resources, module, notes)?,
-                None => BTreeMap::new(),
-            },
-        })
+        match policies.transpose()? {
+            None => {}
+            Some(Err(why)) => notes.push(&format!(
+                "using the default settings: {why}; use --settings to specify other settings"
+            )),
+            Some(Ok(policies)) => {
+                for resource in resources {
+                    // A mutating policy repairs an object before the validating one evaluates it.
+                    let first = policies
+                        .iter()
+                        .filter(|policy| covers(policy, resource))
+                        .min_by_key(|policy| (mode(policy), is_mutating(policy)));
+                    if let Some(policy) = first {
+                        deployed.insert(resource, of_policy(policy, module, notes)?);
+                    } else {
+                        notes.push(&format!(
+                            "using the default settings: no ClusterAdmissionPolicy with the module {ARTIFACT} was found for {resource}; use --settings to specify other settings"
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(Self { own, deployed })
     }
 
     /// The settings for an object.
@@ -118,56 +138,27 @@ impl Policies {
     }
 }
 
-/// The settings of the policy for each resource. If Kubewarden is not installed, or the user may not list its policies, a
-/// note says so, and the default settings apply.
-fn deployed(
-    world: &World,
-    resources: &BTreeSet<&'static str>,
-    module: Option<&Module>,
-    notes: &mut Notes,
-) -> Result<BTreeMap<&'static str, Settings>> {
-    let policies = match world.policies()? {
-        Ok(policies) => policies,
-        Err(why) => {
-            notes.push(&format!(
-                "using the default settings: {why}; use --settings to specify other settings"
-            ));
-            return Ok(BTreeMap::new());
-        }
-    };
-    let mut deployed = BTreeMap::new();
-    for resource in resources {
-        // A mutating policy repairs an object before the validating one evaluates it.
-        let first = policies
-            .iter()
-            .filter(|policy| covers(policy, resource))
-            .min_by_key(|policy| (mode(policy), is_mutating(policy)));
-        let Some(first) = first else {
-            notes.push(&format!(
-                "using the default settings: no ClusterAdmissionPolicy with the module {ARTIFACT} was found for {resource}; use --settings to specify other settings"
-            ));
-            continue;
-        };
-        let policy = Policy {
-            name: Foreign::from(name(first)),
-            mode: mode(first),
-        };
-        let value = or_defaults(first.pointer("/spec/settings"));
-        if let Some(mistakes) = mistakes(module, &value)? {
-            let module = one_line(text(first, "/spec/module").unwrap_or_default());
-            bail!(
-                "the settings of ClusterAdmissionPolicy {} are invalid for this version of the module (the policy uses {module}): {mistakes}; use the version of hco-preflight that matches the policy, or specify settings with --settings",
-                policy.name
-            );
-        }
-        notes.push(&format!("using the settings of {policy}"));
-        if let Some(note) = without_effect(first) {
-            notes.push(&format!("ClusterAdmissionPolicy {}: {note}", policy.name));
-        }
-        let policy = Some(policy);
-        deployed.insert(*resource, Settings { value, policy });
+/// The settings of one of the cluster's policies.
+fn of_policy(policy: &Value, module: Option<&Module>, notes: &mut Notes) -> Result<Settings> {
+    let value = or_defaults(policy.pointer("/spec/settings"));
+    let (name, mode) = (Foreign::from(name(policy)), mode(policy));
+    if let Some(mistakes) = mistakes(module, &value)? {
+        let module = one_line(text(policy, "/spec/module").unwrap_or_default());
+        bail!(
+            "the settings of ClusterAdmissionPolicy {name} are invalid for this version of the module (the policy uses {module}): {mistakes}; use the version of hco-preflight that matches the policy, or specify settings with --settings"
+        );
     }
-    Ok(deployed)
+    let without_effect =
+        without_effect(policy).map(|note| format!("ClusterAdmissionPolicy {name}: {note}"));
+    let policy = Policy { name, mode };
+    notes.push(&format!("using the settings of {policy}"));
+    if let Some(note) = without_effect {
+        notes.push(&note);
+    }
+    Ok(Settings {
+        value,
+        policy: Some(policy),
+    })
 }
 
 fn mode(policy: &Value) -> Mode {

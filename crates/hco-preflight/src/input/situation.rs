@@ -77,11 +77,11 @@ pub(crate) struct Outlook {
 pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
     let (source, settings) = (&args.source, args.settings.as_deref());
     let named = [&source.from, &args.settings, &args.nodes];
-    files::check_stdin(named.into_iter().flatten().chain(&args.filename))?;
-    check_source(source)?;
+    check_usage(source, named.into_iter().flatten().chain(&args.filename))?;
     let found = found(args, notes)?;
     let manifests: Vec<&Value> = found.iter().map(|found| &found.object.value).collect();
-    let (world, nodes) = read(Reader::Plan, source, &manifests, None, notes)?;
+    let world = source.world(None, &manifests, Reader::Plan, notes)?;
+    let nodes = of_world(&world)?;
     let question = match found {
         Some(found) => changed(args, found, &world, notes)?,
         None => Question::unchanged(only(source, &world, notes)?),
@@ -110,33 +110,24 @@ pub(crate) fn observe(
     cluster: Option<Cluster>,
     notes: &mut Notes,
 ) -> Result<Situation> {
-    files::check_stdin(source.from.as_deref().into_iter().chain(settings))?;
-    check_source(source)?;
-    let (world, nodes) = read(Reader::Cluster, source, &[], cluster, notes)?;
+    check_usage(source, source.from.as_deref().into_iter().chain(settings))?;
+    let world = source.world(cluster, &[], Reader::Cluster, notes)?;
+    let nodes = of_world(&world)?;
     let question = Question::unchanged(only(source, &world, notes)?);
     Situation::of(source, settings, world, &question, nodes, None, notes)
 }
 
-/// Rejects a command line without a source of the current state, before anything is read.
-fn check_source(source: &ClusterSource) -> Result<()> {
+/// Checks for mistakes that clap cannot detect, before anything is read.
+fn check_usage(
+    source: &ClusterSource,
+    files: impl Iterator<Item = impl AsRef<Path>>,
+) -> Result<()> {
+    files::check_stdin(files)?;
     ensure!(
         source.is_live(),
         "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
     );
     source.check_connection()
-}
-
-/// The current state, and its nodes.
-fn read(
-    reader: Reader,
-    source: &ClusterSource,
-    manifests: &[&Value],
-    cluster: Option<Cluster>,
-    notes: &mut Notes,
-) -> Result<(World, Vec<Node>)> {
-    let world = source.world(cluster, manifests, reader, notes)?;
-    let nodes = of_world(&world)?;
-    Ok((world, nodes))
 }
 
 /// The only HyperConverged. HCO reconciles only one.
@@ -226,13 +217,9 @@ impl Situation {
         let mut report_after = report(question, &list_after, Some(&comparison));
         let live = Question::live(question.sent.clone());
         let checked = report(&live, &list_after, Some(&comparison));
-        let outlook = match report_after
-            .forecast
-            .take()
-            .zip(report_after.changes.take())
-        {
-            Some((forecast, changes)) => Ok(Outlook { forecast, changes }),
-            None => Err(NoForecast::of(&report_after, &nodes_after)),
+        let outlook = match (report_after.forecast.take(), report_after.changes.take()) {
+            (Some(forecast), Some(changes)) => Ok(Outlook { forecast, changes }),
+            _ => Err(NoForecast::of(&report_after, &nodes_after)),
         };
         let situation = Self {
             world,

@@ -8,7 +8,6 @@ use cluster::field::{key, name, namespace, text};
 use cluster::foreign::Foreign;
 use cluster::{DataSource, KubeVirt, Metadata, Notes, Preference, Reference, World};
 use engine::Import;
-use kube_objects::json::Json;
 use operator_models::hco::golden_image::SHIPPED as SHIPPED_TEMPLATES;
 use operator_models::hco::template::{DEFAULT_PREFERENCE, DEFAULT_PREFERENCE_KIND};
 use operator_models::hco::version::HcoVersion;
@@ -27,32 +26,25 @@ pub(super) const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
 const PREFERENCE_VERSION: &str = "instancetype.kubevirt.io/v1beta1";
 
 /// The HyperConverged that determines the workload nodes; `None` if there are several objects.
-pub(super) fn decisive(
-    questions: &[Arc<Question>],
-    world: Option<&World>,
-) -> Option<Arc<Question>> {
+pub(super) fn decisive(questions: &[Arc<Question>], world: Option<&World>) -> Option<Question> {
     let new: Vec<_> = questions
         .iter()
         .filter(|question| question.identity.is_hyperconverged())
         .collect();
     let stored = match (new.as_slice(), world) {
-        ([question], _) => return Some(Arc::clone(question)),
-        ([], None) => vec![empty()],
+        ([question], _) => return Some(Question::clone(question)),
+        // Only the nodes are known.
+        ([], None) => vec![json!({
+            "apiVersion": "hco.kubevirt.io/v1beta1",
+            "kind": "HyperConverged",
+            "metadata": {"namespace": "kubevirt-hyperconverged", "name": "kubevirt-hyperconverged"},
+            "spec": {},
+        })],
         ([], Some(world)) => world.hyperconvergeds.clone(),
         _ => Vec::new(),
     };
     let [only] = <[Value; 1]>::try_from(stored).ok()?;
-    Some(Arc::new(Question::live(only)))
-}
-
-/// A HyperConverged without settings, for when only the nodes are known.
-fn empty() -> Value {
-    json!({
-        "apiVersion": "hco.kubevirt.io/v1beta1",
-        "kind": "HyperConverged",
-        "metadata": {"namespace": "kubevirt-hyperconverged", "name": "kubevirt-hyperconverged"},
-        "spec": {},
-    })
+    Some(Question::live(only))
 }
 
 /// The objects that the module requests. The user's nodes take precedence over the status of the HyperConverged, so the
@@ -86,12 +78,6 @@ pub(super) fn surroundings(
         }
         only => kubevirt(only, report),
     };
-    let list = json!({"items": [&kubevirt]}).to_string();
-    let installed = Json::parse(list.as_bytes())
-        .ok()
-        .and_then(|list| installation::KubeVirt::only(list).ok())
-        .unwrap_or_default();
-
     let known = world.and_then(|world| world.sources.all(notes));
     // The operators created the stored objects from a stored HyperConverged, so they need no forecast.
     let is_forecast = is_new || known.is_none() && world.is_some();
@@ -113,6 +99,8 @@ pub(super) fn surroundings(
     let preferences = world.and_then(|world| world.preferences.all(notes));
     let cluster_preferences = world.and_then(|world| world.cluster_preferences.all(notes));
     let cluster_preferences = cluster_preferences.unwrap_or_else(|| {
+        let installed = world.and_then(World::kubevirt);
+        let installed = installed.unwrap_or_else(|| report::kubevirt(report));
         let names = SHIPPED.iter().map(|(name, _)| *name);
         names.filter_map(|name| shipped(name, &installed)).collect()
     });
