@@ -11,14 +11,11 @@ use crate::args::AsIf;
 /// HCO writes the status.
 pub(crate) fn submitted(object: &Value) -> Value {
     let mut object = object.clone();
-    if let Some(fields) = object.as_object_mut() {
-        fields.remove("status");
-        if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
-            for key in ["uid", "resourceVersion", "deletionTimestamp"] {
-                metadata.remove(key);
-            }
-        }
-    }
+    let removed = json!({
+        "status": null,
+        "metadata": {"uid": null, "resourceVersion": null, "deletionTimestamp": null},
+    });
+    json_patch::merge(&mut object, &removed);
     object
 }
 
@@ -30,18 +27,15 @@ pub(crate) fn sent(as_if: AsIf, live: &Value, file: &Value) -> Value {
         AsIf::Apply => applied(live, &file),
         AsIf::Replace => file,
     };
-    if let Some(object) = sent.as_object_mut() {
-        match live.get("status") {
-            Some(status) => object.insert("status".to_owned(), status.clone()),
-            None => object.remove("status"),
-        };
-        let metadata = object.entry("metadata").or_insert_with(|| json!({}));
-        for key in ["uid", "resourceVersion", "generation"] {
-            if let Some(value) = live.pointer(&format!("/metadata/{key}")) {
-                metadata[key] = value.clone();
-            }
-        }
-    }
+    let kept = json!({
+        "status": live.get("status"),
+        "metadata": {
+            "uid": live.pointer("/metadata/uid"),
+            "resourceVersion": live.pointer("/metadata/resourceVersion"),
+            "generation": live.pointer("/metadata/generation"),
+        },
+    });
+    json_patch::merge(&mut sent, &kept);
     sent
 }
 
@@ -99,12 +93,7 @@ fn applied(live: &Value, file: &Value) -> Value {
     remove_known_nulls(&mut added, &last);
     // kubectl adds the annotation when it applies a file, so the file itself does not have one.
     let mut file = file.clone();
-    if let Some(fields) = file.as_object_mut() {
-        let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
-        if let Some(metadata) = metadata.as_object_mut() {
-            metadata.entry("annotations").or_insert_with(|| json!({}));
-        }
-    }
+    json_patch::merge(&mut file, &json!({"metadata": {"annotations": {}}}));
     let mut applied = live.clone();
     delete(&mut applied, &last, &file);
     json_patch::merge(&mut applied, &added);

@@ -17,6 +17,7 @@ use super::module::Module;
 use super::nodes::{self, WhatIf};
 use super::question::{Against, Question};
 use super::settings::Policies;
+use super::situation::no_hyperconverged;
 use super::surroundings::{CLUSTER_PREFERENCE, decisive, set_namespace, surroundings};
 use crate::args::Subject;
 use crate::failure::{Failure, Nothing, chain};
@@ -332,13 +333,7 @@ fn of_cluster(subject: &Subject, world: &World) -> Result<Vec<Question>> {
     let namespace = subject.source.connection.namespace.as_deref();
     let live = world.hyperconvergeds(namespace);
     if live.is_empty() {
-        let place = namespace.map(|name| format!(" in the namespace `{}`", one_line(name)));
-        let what = format!(
-            "nothing to check: {} has no HyperConverged{}; specify a manifest with -f",
-            world.name(),
-            place.unwrap_or_default()
-        );
-        return Err(Nothing(what).into());
+        return Err(no_hyperconverged(namespace));
     }
     Ok(live.into_iter().cloned().map(Question::live).collect())
 }
@@ -360,37 +355,20 @@ fn question(
     let namespace = subject.source.connection.namespace.as_deref();
     found.check_namespace(namespace)?;
     let identity = &found.identity;
-    let against = match (old, world) {
-        (Some((path, old)), _) => of_old(identity, path, old)?,
-        (None, Some(world)) => world.object(identity, namespace)?.map(Against::Live),
-        (None, None) => None,
+    let (against, missing) = match (old, world) {
+        (Some((path, old)), _) => {
+            let missing = format!("{} has no object with this name", foreign::path(path));
+            (of_old(identity, path, old)?, Some(missing))
+        }
+        (None, Some(world)) => {
+            let live = world.object(identity, namespace)?;
+            let missing = || not_in(world, identity, default_namespace(subject, Some(world)));
+            let missing = world.has_kind_of(identity).then(missing);
+            (live.map(Against::Live), missing)
+        }
+        (None, None) => (None, None),
     };
-    let missing =
-        match (&against, old, world) {
-            (None, Some((path, _)), _) => {
-                let path = foreign::path(path);
-                Some(format!("{path} has no object with this name"))
-            }
-            (None, None, Some(world)) if world.has_kind_of(identity) => {
-                let (kind, namespace) = (&identity.kind, identity.namespace.as_deref());
-                let namespace = namespace.unwrap_or(default_namespace(subject, Some(world)));
-                let name = identity.name.as_deref().unwrap_or_default();
-                let stored = world.hyperconvergeds.first();
-                let other = stored.filter(|_| identity.is_hyperconverged()).map(|stored| {
-                format!(
-                    "; it has {}, and HCO accepts only one: correct the name or the namespace",
-                    key(stored)
-                )
-            });
-                Some(format!(
-                    "{} has no {kind} {namespace}/{name} yet{}",
-                    world.name(),
-                    other.unwrap_or_default()
-                ))
-            }
-            _ => None,
-        };
-    if let Some(missing) = missing {
+    if let (None, Some(missing)) = (&against, missing) {
         let place = found.place();
         notes.push(&format!("{place}: checked as a new object: {missing}"));
     }
@@ -400,6 +378,24 @@ fn question(
         set_namespace(&mut question.sent, default_namespace(subject, world));
     }
     Ok(question)
+}
+
+/// Why an object is checked as a new one although there is a cluster.
+fn not_in(world: &World, identity: &Identity, default_namespace: &str) -> String {
+    let namespace = identity.namespace.as_deref().unwrap_or(default_namespace);
+    let name = identity.name.as_deref().unwrap_or_default();
+    let (cluster, kind) = (world.name(), &identity.kind);
+    let stored = world.hyperconvergeds.first();
+    let hint = stored
+        .filter(|_| identity.is_hyperconverged())
+        .map(|stored| {
+            let stored = key(stored);
+            format!(
+                "; it has {stored}, and HCO accepts only one: correct the name or the namespace"
+            )
+        });
+    let hint = hint.unwrap_or_default();
+    format!("{cluster} has no {kind} {namespace}/{name} yet{hint}")
 }
 
 /// The object of `--old` with the same name.

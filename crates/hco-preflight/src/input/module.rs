@@ -66,9 +66,7 @@ fn escaped(mut report: Report) -> Report {
         finding.fact = one_line(&finding.fact);
         for fix in &mut finding.fixes {
             fix.summary = one_line(&fix.summary);
-            if let Some(command) = &mut fix.command {
-                *command = foreign::lines(command);
-            }
+            fix.command = fix.command.as_deref().map(foreign::lines);
         }
     }
     report

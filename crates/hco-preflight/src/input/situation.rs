@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
 use cluster::field::{key, name, text};
 use cluster::foreign::{Foreign, one_line};
 use cluster::{Cluster, Labels, Node, Notes, Reader, World};
@@ -147,18 +147,21 @@ fn only(source: &ClusterSource, world: &World, notes: &mut Notes) -> Result<Valu
             }
             Ok(one)
         }
-        [] => {
-            let within = own.map_or_else(String::new, |namespace| {
-                format!(" in the namespace `{}`", one_line(namespace))
-            });
-            let what = format!("there is no HyperConverged{within}; specify a manifest with -f");
-            Err(Nothing(what).into())
-        }
+        [] => Err(no_hyperconverged(own)),
         _ => bail!(
             "there are {} HyperConvergeds, and HCO reconciles one; specify its namespace with -n",
             wanted.len()
         ),
     }
+}
+
+pub(super) fn no_hyperconverged(namespace: Option<&str>) -> Error {
+    let within = namespace.map(|name| format!(" in the namespace `{}`", one_line(name)));
+    let within = within.unwrap_or_default();
+    Nothing(format!(
+        "there is no HyperConverged{within}; specify a manifest with -f"
+    ))
+    .into()
 }
 
 impl Situation {

@@ -4,12 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cluster::field::{key, name, namespace, text};
+use cluster::field::{key, namespace, text};
 use cluster::foreign::Foreign;
 use cluster::{DataSource, KubeVirt, Metadata, Notes, Preference, Reference, World};
 use engine::Import;
-use operator_models::hco::golden_image::SHIPPED as SHIPPED_TEMPLATES;
-use operator_models::hco::template::{DEFAULT_PREFERENCE, DEFAULT_PREFERENCE_KIND};
 use operator_models::hco::version::HcoVersion;
 use operator_models::kubevirt::installation::{self, MULTI_ARCHITECTURE};
 use operator_models::kubevirt::preference::{PreferenceName, SHIPPED};
@@ -19,11 +17,10 @@ use serde_json::{Value, json};
 
 use super::question::Question;
 use crate::report::{self, Report};
-use crate::templates::of_spec;
 
 const PREFERENCE: &str = "VirtualMachinePreference";
 pub(super) const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
-const PREFERENCE_VERSION: &str = "instancetype.kubevirt.io/v1beta1";
+const INSTANCETYPE: &str = "instancetype.kubevirt.io/v1beta1";
 
 /// The HyperConverged that determines the workload nodes; `None` if there are several objects.
 pub(super) fn decisive(questions: &[Arc<Question>], world: Option<&World>) -> Option<Question> {
@@ -83,51 +80,43 @@ pub(super) fn surroundings(
     let is_forecast = is_new || known.is_none() && world.is_some();
     let named = |source: Value| (key(&source), source);
     let mut sources: BTreeMap<String, Value> = known.into_iter().flatten().map(named).collect();
-    if let (Some(object), Some(forecast), true) = (object, &report.forecast, is_forecast) {
-        let mut labels = preferences(object, &forecast.crons);
+    if let Some(forecast) = report.forecast.as_ref().filter(|_| is_forecast) {
         for source in &forecast.data_sources {
             let key = source.key().to_string();
             let stored = sources.get(&key).map(DataSource::deserialize);
             let stored = stored.and_then(Result::ok).unwrap_or_default();
-            let stored = [stored.preference, stored.preference_kind];
-            let source = of_forecast(source, labels.remove(&key).unwrap_or(stored));
-            sources.insert(key, source);
+            sources.insert(key, json!(of_forecast(source, stored)));
         }
     }
     sources.extend(in_files("DataSource").map(named));
 
-    let preferences = world.and_then(|world| world.preferences.all(notes));
-    let cluster_preferences = world.and_then(|world| world.cluster_preferences.all(notes));
-    let cluster_preferences = cluster_preferences.unwrap_or_else(|| {
+    let stored = world.and_then(|world| world.preferences.all(notes));
+    let preferences = stored.unwrap_or_default();
+    let stored = world.and_then(|world| world.cluster_preferences.all(notes));
+    let cluster_preferences = stored.unwrap_or_else(|| {
         let installed = world.and_then(World::kubevirt);
         let installed = installed.unwrap_or_else(|| report::kubevirt(report));
         let names = SHIPPED.iter().map(|(name, _)| *name);
         names.filter_map(|name| shipped(name, &installed)).collect()
     });
+    let hyperconverged = hyperconverged(object, report);
+    let sources = Vec::from_iter(sources.into_values());
     Objects::default()
         .with(
             "hco.kubevirt.io/v1beta1",
             "HyperConverged",
-            [hyperconverged(object, report)],
+            [hyperconverged],
         )
         .with("kubevirt.io/v1", "KubeVirt", [kubevirt])
+        .with("cdi.kubevirt.io/v1beta1", "DataSource", sources)
+        .with(INSTANCETYPE, PREFERENCE, in_files(PREFERENCE))
+        .with(INSTANCETYPE, PREFERENCE, preferences)
         .with(
-            "cdi.kubevirt.io/v1beta1",
-            "DataSource",
-            sources.into_values(),
-        )
-        .with(PREFERENCE_VERSION, PREFERENCE, in_files(PREFERENCE))
-        .with(
-            PREFERENCE_VERSION,
-            PREFERENCE,
-            preferences.into_iter().flatten(),
-        )
-        .with(
-            PREFERENCE_VERSION,
+            INSTANCETYPE,
             CLUSTER_PREFERENCE,
             in_files(CLUSTER_PREFERENCE),
         )
-        .with(PREFERENCE_VERSION, CLUSTER_PREFERENCE, cluster_preferences)
+        .with(INSTANCETYPE, CLUSTER_PREFERENCE, cluster_preferences)
 }
 
 /// Gives an object without a namespace the namespace in which it will be created. The DataSources of a VirtualMachine are
@@ -191,43 +180,20 @@ fn kubevirt(known: Option<KubeVirt>, report: &Report) -> Value {
     json!(kubevirt)
 }
 
-/// The default preferences of the templates of the spec and their kinds, by DataSource.
-///
-/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, newDataSource, which copies the
-/// labels of a DataImportCron to its DataSource.
-fn preferences(object: &Value, crons: &[report::Cron]) -> BTreeMap<String, [String; 2]> {
-    // HCO keeps the labels of its own templates.
-    let is_common = |name: &str| SHIPPED_TEMPLATES.iter().any(|(common, ..)| *common == name);
-    crons
-        .iter()
-        .filter(|cron| !is_common(cron.template.raw()))
-        .filter_map(|cron| {
-            let mut templates = of_spec(object).map(|(_, template)| template);
-            let template = templates.find(|template| name(template) == cron.template.raw())?;
-            let labels = template.pointer("/metadata/labels")?;
-            let preference = [DEFAULT_PREFERENCE, DEFAULT_PREFERENCE_KIND].map(|label| {
-                let value = labels.get(label).and_then(Value::as_str);
-                value.unwrap_or_default().to_owned()
-            });
-            let is_stated = preference.iter().any(|value| !value.is_empty());
-            is_stated.then(|| (cron.source().to_string(), preference))
-        })
-        .collect()
-}
-
-fn of_forecast(source: &report::DataSource, [preference, preference_kind]: [String; 2]) -> Value {
+/// The DataSource of a forecast, with the default preference that it has in the cluster.
+fn of_forecast(source: &report::DataSource, stored: DataSource) -> DataSource {
     let namespace = source.namespace.raw();
     let reference = |name: &Foreign| Reference {
         namespace: namespace.to_owned(),
         name: name.raw().to_owned(),
         ..Reference::default()
     };
-    json!(DataSource {
+    DataSource {
         metadata: Metadata::new(namespace, source.name.raw()),
         architecture: source.architecture_label.raw().to_owned(),
         points_to: source.points_to.as_ref().map(reference),
-        preference,
-        preference_kind,
+        preference: stored.preference,
+        preference_kind: stored.preference_kind,
         ..DataSource::default()
-    })
+    }
 }
