@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use cluster::field::{key, text};
+use cluster::field::text;
 use cluster::files::name;
 use cluster::foreign::{self, Foreign, one_line};
 use cluster::{Cluster, Identity, Labels, Notes, Reader, World};
@@ -15,10 +15,10 @@ use super::files::{self, Found};
 use super::misplaced;
 use super::module::Module;
 use super::nodes::{self, WhatIf};
-use super::question::{Against, Question};
+use super::question::{Question, default_namespace, set_namespace};
 use super::settings::Policies;
 use super::situation::no_hyperconverged;
-use super::surroundings::{CLUSTER_PREFERENCE, decisive, set_namespace, surroundings};
+use super::surroundings::{CLUSTER_PREFERENCE, decisive, surroundings};
 use crate::args::Subject;
 use crate::failure::{Failure, Nothing, chain};
 use crate::images::registries;
@@ -92,7 +92,8 @@ impl<'s> Check<'s> {
         };
         for found in files.found {
             let place = found.place();
-            match question(found, subject, old.as_ref(), world.as_ref(), notes) {
+            let (old, world) = (old.as_ref(), world.as_ref());
+            match Question::of_file(found, subject.as_if, source, old, world, notes) {
                 Ok(question) => questions.push(question),
                 Err(error) => failures.push(Failure::new(Some(place), chain(&error))),
             }
@@ -165,7 +166,7 @@ impl<'s> Check<'s> {
             .unwrap_or_default();
         for object in &mut beside {
             if text(object, "/kind") != Some(CLUSTER_PREFERENCE) {
-                set_namespace(object, default_namespace(self.subject, world));
+                set_namespace(object, default_namespace(&self.subject.source, world));
             }
         }
         let decisive = decisive.as_ref();
@@ -336,89 +337,6 @@ fn of_cluster(subject: &Subject, world: &World) -> Result<Vec<Question>> {
         return Err(no_hyperconverged(namespace));
     }
     Ok(live.into_iter().cloned().map(Question::live).collect())
-}
-
-/// The namespace of objects of files without a namespace.
-fn default_namespace<'n>(subject: &'n Subject, world: Option<&'n World>) -> &'n str {
-    let named = subject.source.connection.namespace.as_deref();
-    named.unwrap_or(world.map_or("default", World::namespace))
-}
-
-/// An object of a file, as an update of the object of `--old`, or else of the live object.
-fn question(
-    found: Found,
-    subject: &Subject,
-    old: Option<&(&Path, Vec<Found>)>,
-    world: Option<&World>,
-    notes: &mut Notes,
-) -> Result<Question> {
-    let namespace = subject.source.connection.namespace.as_deref();
-    found.check_namespace(namespace)?;
-    let identity = &found.identity;
-    let (against, missing) = match (old, world) {
-        (Some((path, old)), _) => {
-            let missing = format!("{} has no object with this name", foreign::path(path));
-            (of_old(identity, path, old)?, Some(missing))
-        }
-        (None, Some(world)) => {
-            let live = world.object(identity, namespace)?;
-            let missing = || not_in(world, identity, default_namespace(subject, Some(world)));
-            let missing = world.has_kind_of(identity).then(missing);
-            (live.map(Against::Live), missing)
-        }
-        (None, None) => (None, None),
-    };
-    if let (None, Some(missing)) = (&against, missing) {
-        let place = found.place();
-        notes.push(&format!("{place}: checked as a new object: {missing}"));
-    }
-    let against = against.unwrap_or(Against::Nothing);
-    let mut question = Question::of_file(found, against, subject.as_if.unwrap_or_default());
-    if question.identity.is_virtual_machine() {
-        set_namespace(&mut question.sent, default_namespace(subject, world));
-    }
-    Ok(question)
-}
-
-/// Why an object is checked as a new one although there is a cluster.
-fn not_in(world: &World, identity: &Identity, default_namespace: &str) -> String {
-    let namespace = identity.namespace.as_deref().unwrap_or(default_namespace);
-    let name = identity.name.as_deref().unwrap_or_default();
-    let (cluster, kind) = (world.name(), &identity.kind);
-    let stored = world.hyperconvergeds.first();
-    let hint = stored
-        .filter(|_| identity.is_hyperconverged())
-        .map(|stored| {
-            let stored = key(stored);
-            format!(
-                "; it has {stored}, and HCO accepts only one: correct the name or the namespace"
-            )
-        });
-    let hint = hint.unwrap_or_default();
-    format!("{cluster} has no {kind} {namespace}/{name} yet{hint}")
-}
-
-/// The object of `--old` with the same name.
-fn of_old(identity: &Identity, path: &Path, old: &[Found]) -> Result<Option<Against>> {
-    let same = old.iter().find(|old| old.identity.is_same_object(identity));
-    let Some(Found {
-        object,
-        identity: old,
-        ..
-    }) = same
-    else {
-        return Ok(None);
-    };
-    let (new, was) = (&identity.api_version, &old.api_version);
-    if new != was {
-        let version = new.rsplit('/').next().unwrap_or_default();
-        bail!(
-            "is {new}, but {} is {was}: only objects of the same version can be compared; get the old object with `kubectl get hyperconvergeds.{version}.hco.kubevirt.io -o yaml`",
-            foreign::path(path)
-        );
-    }
-    let file = path.display().to_string();
-    Ok(Some(Against::File(object.value.clone(), file)))
 }
 
 /// A host that answers requests for images, and lets another one answer all other requests.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use cluster::files::{STDIN, is_manifest, is_of_volume, name, text_up_to};
 use cluster::foreign::{self, one_line, shell_word};
 use cluster::{Identity, Notes};
@@ -45,18 +45,6 @@ impl Found {
     pub(crate) fn place(&self) -> Place {
         let (file, line) = (self.source.name(), Some(self.object.line));
         Place { file, line }
-    }
-
-    /// Rejects `-n` with another namespace than the manifest's own.
-    pub(crate) fn check_namespace(&self, wanted: Option<&str>) -> Result<()> {
-        if let (Some(wanted), Some(own)) = (wanted, &self.identity.namespace)
-            && wanted != own
-        {
-            bail!(one_line(&format!(
-                "is in the namespace `{own}`, but -n is `{wanted}`: remove -n"
-            )));
-        }
-        Ok(())
     }
 }
 

@@ -1,13 +1,15 @@
 //! An object that the module evaluates.
 
 use std::fmt;
+use std::path::Path;
 
-use cluster::Identity;
-use cluster::foreign::one_line;
+use anyhow::{Result, bail, ensure};
+use cluster::foreign::{self, one_line};
+use cluster::{Identity, Notes, World, field};
 use engine::PatchOperation;
 use serde_json::{Value, json};
 
-use crate::args::AsIf;
+use crate::args::{AsIf, ClusterSource};
 use crate::failure::{Failure, Place};
 use crate::input::apply::{self, json_patch_of};
 use crate::input::files::Found;
@@ -47,20 +49,53 @@ impl fmt::Display for Against {
 }
 
 impl Question {
-    /// An object of a file, as an update of the object that it is compared with.
-    pub(super) fn of_file(found: Found, against: Against, as_if: AsIf) -> Self {
-        let object = &found.object.value;
-        let sent = match &against {
+    /// An object of a file, as an update of the object of `--old`, or else of the live object.
+    pub(super) fn of_file(
+        found: Found,
+        as_if: Option<AsIf>,
+        source: &ClusterSource,
+        old: Option<&(&Path, Vec<Found>)>,
+        world: Option<&World>,
+        notes: &mut Notes,
+    ) -> Result<Self> {
+        let (identity, object, place) = (&found.identity, &found.object.value, found.place());
+        let namespace = source.connection.namespace.as_deref();
+        if let (Some(wanted), Some(own)) = (namespace, &identity.namespace) {
+            let what = format!("is in the namespace `{own}`, but -n is `{wanted}`: remove -n");
+            ensure!(wanted == own, one_line(&what));
+        }
+        let default = default_namespace(source, world);
+        let (against, missing) = match (old, world) {
+            (Some((path, old)), _) => {
+                let missing = format!("{} has no object with this name", foreign::path(path));
+                (of_old(identity, path, old)?, Some(missing))
+            }
+            (None, Some(world)) => {
+                let live = world.object(identity, namespace)?;
+                let is_read = world.has_kind_of(identity);
+                let missing = is_read.then(|| not_in(world, identity, default));
+                (live.map_or(Against::Nothing, Against::Live), missing)
+            }
+            (None, None) => (Against::Nothing, None),
+        };
+        if let (Against::Nothing, Some(missing)) = (&against, missing) {
+            notes.push(&format!("{place}: checked as a new object: {missing}"));
+        }
+        let as_if = as_if.unwrap_or_default();
+        let mut sent = match &against {
             Against::Live(live) => apply::sent(as_if, live, object),
             Against::Nothing | Against::File(..) => apply::submitted(object),
         };
-        Self {
-            identity: found.identity.clone(),
+        if identity.is_virtual_machine() {
+            set_namespace(&mut sent, default);
+        }
+        Ok(Self {
+            identity: identity.clone(),
             found: Some(found),
             sent,
             against,
             as_if,
-        }
+        })
     }
 
     /// A live object that stays unchanged.
@@ -160,4 +195,60 @@ impl Question {
             .to_string()
             .into_bytes()
     }
+}
+
+/// The namespace of objects of files without a namespace.
+pub(super) fn default_namespace<'s>(
+    source: &'s ClusterSource,
+    world: Option<&'s World>,
+) -> &'s str {
+    let named = source.connection.namespace.as_deref();
+    named.unwrap_or(world.map_or("default", World::namespace))
+}
+
+/// Gives an object without a namespace the namespace in which it will be created. The DataSources of a VirtualMachine are
+/// also read there.
+pub(super) fn set_namespace(object: &mut Value, default: &str) {
+    let is_stated = !field::namespace(object).is_empty();
+    if let Some(Value::Object(metadata)) = object.get_mut("metadata")
+        && !is_stated
+        && !default.is_empty()
+    {
+        metadata.insert("namespace".to_owned(), default.into());
+    }
+}
+
+/// Why an object is evaluated as a new one although there is a cluster.
+fn not_in(world: &World, identity: &Identity, default_namespace: &str) -> String {
+    let namespace = identity.namespace.as_deref().unwrap_or(default_namespace);
+    let name = identity.name.as_deref().unwrap_or_default();
+    let (cluster, kind) = (world.name(), &identity.kind);
+    let stored = world.hyperconvergeds.first().map(field::key);
+    let hint = stored
+        .filter(|_| identity.is_hyperconverged())
+        .map(|stored| {
+            format!(
+                "; it has {stored}, and HCO accepts only one: correct the name or the namespace"
+            )
+        });
+    let hint = hint.unwrap_or_default();
+    format!("{cluster} has no {kind} {namespace}/{name} yet{hint}")
+}
+
+/// The object of `--old` with the same name.
+fn of_old(identity: &Identity, path: &Path, old: &[Found]) -> Result<Against> {
+    let same = old.iter().find(|old| old.identity.is_same_object(identity));
+    let Some(old) = same else {
+        return Ok(Against::Nothing);
+    };
+    let (new, was) = (&identity.api_version, &old.identity.api_version);
+    if new != was {
+        let version = new.rsplit('/').next().unwrap_or_default();
+        bail!(
+            "is {new}, but {} is {was}: only objects of the same version can be compared; get the old object with `kubectl get hyperconvergeds.{version}.hco.kubevirt.io -o yaml`",
+            foreign::path(path)
+        );
+    }
+    let (object, file) = (old.object.value.clone(), path.display().to_string());
+    Ok(Against::File(object, file))
 }

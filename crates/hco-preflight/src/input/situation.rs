@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use super::files::{self, Found};
 use super::hco_version::ShownVersion;
 use super::nodes::{of_file, of_world};
-use super::question::{Against, Question};
+use super::question::Question;
 use super::settings::Policies;
 use crate::args::{ClusterSource, Plan};
 use crate::failure::Nothing;
@@ -83,9 +83,20 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
     let world = source.world(None, &manifests, Reader::Plan, notes)?;
     let nodes = of_world(&world)?;
     let question = match found {
-        Some(found) => changed(args, found, &world, notes)?,
+        Some(found) => {
+            let place = found.place().to_string();
+            Question::of_file(found, args.as_if, source, None, Some(&world), notes)
+                .context(place)?
+        }
         None => Question::unchanged(only(source, &world, notes)?),
     };
+    if let (None, Some(other)) = (question.old(), world.hyperconvergeds.first()) {
+        bail!(
+            "the file has the HyperConverged {}, but the cluster has {}: HCO accepts only one, so correct the name and the namespace in the file",
+            question.identity.namespaced_name(),
+            one_line(&key(other))
+        );
+    }
     let nodes_after = match (&args.nodes, &args.what_if) {
         (Some(path), _) => of_file(path, &Labels::named_in(question.objects()))?,
         (None, Some(what_if)) => what_if.apply(nodes)?,
@@ -409,33 +420,5 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<Option<Found>> {
         files.found.is_empty(),
         "a plan is about one HyperConverged, but the files of -f have several"
     );
-    let wanted = args.source.connection.namespace.as_deref();
-    let place = || found.place().to_string();
-    found.check_namespace(wanted).with_context(place)?;
     Ok(Some(found))
-}
-
-/// An object with the changes of a file.
-fn changed(args: &Plan, found: Found, world: &World, notes: &mut Notes) -> Result<Question> {
-    let namespace = args.source.connection.namespace.as_deref();
-    let live = world.object(&found.identity, namespace)?;
-    if let (None, Some(other)) = (&live, world.hyperconvergeds.first()) {
-        bail!(
-            "the file has the HyperConverged {}, but the cluster has {}: HCO accepts only one, so correct the name and the namespace in the file",
-            one_line(&found.identity.namespaced_name()),
-            one_line(&key(other))
-        );
-    }
-    if live.is_none() {
-        notes.push(&format!(
-            "{}: planned as a new object: there is no HyperConverged with its name",
-            found.place()
-        ));
-    }
-    let against = live.map_or(Against::Nothing, Against::Live);
-    Ok(Question::of_file(
-        found,
-        against,
-        args.as_if.unwrap_or_default(),
-    ))
 }

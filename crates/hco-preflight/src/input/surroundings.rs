@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cluster::field::{key, namespace, text};
+use cluster::field::{key, text};
 use cluster::foreign::Foreign;
 use cluster::{DataSource, KubeVirt, Metadata, Notes, Preference, Reference, World};
 use engine::Import;
@@ -117,18 +117,6 @@ pub(super) fn surroundings(
             in_files(CLUSTER_PREFERENCE),
         )
         .with(INSTANCETYPE, CLUSTER_PREFERENCE, cluster_preferences)
-}
-
-/// Gives an object without a namespace the namespace in which it will be created. The DataSources of a VirtualMachine are
-/// also read there.
-pub(super) fn set_namespace(object: &mut Value, default: &str) {
-    let is_stated = !namespace(object).is_empty();
-    if let Some(Value::Object(metadata)) = object.get_mut("metadata")
-        && !is_stated
-        && !default.is_empty()
-    {
-        metadata.insert("namespace".to_owned(), default.into());
-    }
 }
 
 /// A preference, if KubeVirt ships it with an architecture.
