@@ -28,20 +28,18 @@ pub(super) fn decisive(questions: &[Arc<Question>], world: Option<&World>) -> Op
         .iter()
         .filter(|question| question.identity.is_hyperconverged())
         .collect();
-    let stored = match (new.as_slice(), world) {
-        ([question], _) => return Some(Question::clone(question)),
+    match (new.as_slice(), world.map(|world| &*world.hyperconvergeds)) {
+        ([question], _) => Some(Question::clone(question)),
+        ([], Some([stored])) => Some(Question::live(stored.clone())),
         // Only the nodes are known.
-        ([], None) => vec![json!({
+        ([], None) => Some(Question::live(json!({
             "apiVersion": "hco.kubevirt.io/v1beta1",
             "kind": "HyperConverged",
             "metadata": {"namespace": "kubevirt-hyperconverged", "name": "kubevirt-hyperconverged"},
             "spec": {},
-        })],
-        ([], Some(world)) => world.hyperconvergeds.clone(),
-        _ => Vec::new(),
-    };
-    let [only] = <[Value; 1]>::try_from(stored).ok()?;
-    Some(Question::live(only))
+        }))),
+        _ => None,
+    }
 }
 
 /// The objects that the module requests. The user's nodes take precedence over the status of the HyperConverged, so the
