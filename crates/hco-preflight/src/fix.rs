@@ -233,11 +233,11 @@ impl Fixed {
         let question = &self.judged.question;
         let old = question.old().unwrap_or(&question.sent);
         let is_file = args.output.is_none();
-        let is_denied = || Ok(!check.update(question, old, &question.sent)?.allowed);
+        let is_denied = || Ok(!check.verdict(question, Some(old), &question.sent)?.allowed);
         if self.fixes.is_empty() || is_file && (question.old().is_none() || is_denied()?) {
             return Ok(None);
         }
-        let report = check.update(question, old, &self.sent)?;
+        let report = check.verdict(question, Some(old), &self.sent)?;
         let denials: BTreeSet<String> = report
             .findings
             .iter()

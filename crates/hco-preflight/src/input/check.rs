@@ -137,7 +137,7 @@ impl<'s> Check<'s> {
             registries.read_ahead(|images| {
                 check.host = with_images(images, &nodes);
                 for question in &check.questions {
-                    drop(check.report_of(question));
+                    drop(check.verdict(question, question.old(), &question.sent));
                 }
             });
             check.host = with_images(&(registries as _), &nodes);
@@ -188,29 +188,44 @@ impl<'s> Check<'s> {
             ..Verdicts::default()
         };
         for question in &self.questions {
-            match self.report_of(question) {
+            match self.verdict(question, question.old(), &question.sent) {
                 Ok(mut report) => {
                     if let Some(found) = &question.found {
                         let dropped = misplaced::of(&found.object.value);
                         report.not_checked.extend(dropped);
                     }
-                    add_denials_of_hco(&mut report);
                     verdicts.objects.push(Judged {
                         question: Arc::clone(question),
                         policy: self.policies.of(question).policy.clone(),
                         report,
                     });
                 }
-                Err(error) => verdicts.failures.push(question.failure(chain(&error))),
+                Err(failure) => verdicts.failures.push(failure),
             }
         }
         verdicts
     }
 
-    /// The module's report about the object as it is sent.
-    fn report_of(&self, question: &Question) -> Result<Report> {
+    /// The module's report about a version of a question's object, and HCO's denials.
+    pub(crate) fn verdict(
+        &self,
+        question: &Question,
+        old: Option<&Value>,
+        object: &Value,
+    ) -> Result<Report, Failure> {
         let settings = &self.policies.of(question).value;
-        self.evaluate(question, &question.sent, question.old(), settings)
+        let mut report = self
+            .evaluate(question, object, old, settings)
+            .map_err(|error| question.failure(chain(&error)))?;
+        // HCO's webhook also denies an update because of an existing problem.
+        for finding in &mut report.findings {
+            if is_denied_by_hco(finding) {
+                finding.level = Level::Deny;
+                report.allowed = false;
+                report.code.get_or_insert(403);
+            }
+        }
+        Ok(report)
     }
 
     /// The module's report about this version of a question's object, with existing problems: `fix` fixes them as well.
@@ -231,21 +246,6 @@ impl<'s> Check<'s> {
         report.map_err(|error| question.failure(chain(&error)))
     }
 
-    /// The same for an update of another object.
-    pub(crate) fn update(
-        &self,
-        question: &Question,
-        old: &Value,
-        object: &Value,
-    ) -> Result<Report, Failure> {
-        let settings = &self.policies.of(question).value;
-        let mut report = self
-            .evaluate(question, object, Some(old), settings)
-            .map_err(|error| question.failure(chain(&error)))?;
-        add_denials_of_hco(&mut report);
-        Ok(report)
-    }
-
     fn evaluate(
         &self,
         question: &Question,
@@ -261,17 +261,6 @@ impl<'s> Check<'s> {
         let report = self.module.judge(&payload, host)?;
         let connection = &self.subject.source.connection;
         Ok(Kubectl::new(connection, connection.context.as_deref()).complete(report))
-    }
-}
-
-/// HCO's webhook also denies an update because of an existing problem.
-fn add_denials_of_hco(report: &mut Report) {
-    for finding in &mut report.findings {
-        if is_denied_by_hco(finding) {
-            finding.level = Level::Deny;
-            report.allowed = false;
-            report.code.get_or_insert(403);
-        }
     }
 }
 
