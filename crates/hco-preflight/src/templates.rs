@@ -50,12 +50,9 @@ pub(crate) fn common(object: &Value) -> impl Iterator<Item = (&str, Option<Value
                     .filter(|(_, of_spec)| name(of_spec) == name(template))
                     .any(|(_, of_spec)| used_annotation(of_spec) != used);
             let source = template.pointer("/spec/template/spec/source");
-            let stated = source.filter(|_| is_shown).map(|source| {
-                let mut stated = json!({ "source": source });
-                if let Some(value) = used {
-                    stated["architectures"] = value.into();
-                }
-                stated
+            let stated = source.filter(|_| is_shown).map(|source| match used {
+                Some(used) => json!({"source": source, "architectures": used}),
+                None => json!({"source": source}),
             });
             (name(template), stated)
         })

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use cluster::field::text;
+use anyhow::{Context as _, Result, bail, ensure};
 use cluster::files::name;
 use cluster::foreign::{self, Foreign, one_line};
 use cluster::{Cluster, Identity, Labels, Notes, Reader, World};
@@ -15,10 +14,9 @@ use super::files::{self, Found};
 use super::misplaced;
 use super::module::Module;
 use super::nodes::{self, WhatIf};
-use super::question::{Question, default_namespace, set_namespace};
+use super::question::Question;
 use super::settings::Policies;
 use super::situation::no_hyperconverged;
-use super::surroundings::{CLUSTER_PREFERENCE, decisive, surroundings};
 use crate::args::Subject;
 use crate::failure::{Failure, Nothing, chain};
 use crate::images::registries;
@@ -37,16 +35,16 @@ pub(crate) enum Purpose {
 }
 
 pub(crate) struct Check<'s> {
-    subject: &'s Subject,
+    pub(super) subject: &'s Subject,
     pub(crate) questions: Vec<Arc<Question>>,
     /// The cluster, or the objects of `--from`.
-    world: Option<World>,
+    pub(super) world: Option<World>,
     module: Module,
     policies: Policies,
     /// Answers requests for nodes and images.
     host: Arc<dyn HostCalls>,
     /// Answers requests for the objects that VirtualMachines depend on, if there are any.
-    surroundings: Option<Arc<Objects>>,
+    for_machines: Option<Arc<Objects>>,
 }
 
 impl<'s> Check<'s> {
@@ -127,7 +125,7 @@ impl<'s> Check<'s> {
             module,
             policies,
             host: Arc::new(Objects::default().with("v1", "Node", nodes)),
-            surroundings: None,
+            for_machines: None,
         };
         if subject.images {
             // The module requests one image after the other, so slow registries would exceed the deadline of the
@@ -144,33 +142,10 @@ impl<'s> Check<'s> {
         }
         let mut identities = check.questions.iter().map(|question| &question.identity);
         if identities.any(Identity::is_virtual_machine) {
-            let beside = files.beside.iter().map(|found| found.object.value.clone());
-            let objects = check.read_surroundings(beside.collect(), notes)?;
-            check.surroundings = Some(Arc::new(objects));
+            let objects = check.surroundings(&files.beside, notes)?;
+            check.for_machines = Some(Arc::new(objects));
         }
         Ok(check)
-    }
-
-    /// Determines the objects that the VirtualMachines depend on.
-    fn read_surroundings(&self, mut beside: Vec<Value>, notes: &mut Notes) -> Result<Objects> {
-        let world = self.world.as_ref();
-        let decisive = decisive(&self.questions, world);
-        let report = decisive.as_ref().map(|question| {
-            // An object that is not in the cluster has the status of the file.
-            let object = question.old().map_or(question.value(), |_| &question.sent);
-            self.report(question, object)
-        });
-        let report = report
-            .transpose()
-            .map_err(|failure| anyhow!("{failure}"))?
-            .unwrap_or_default();
-        for object in &mut beside {
-            if text(object, "/kind") != Some(CLUSTER_PREFERENCE) {
-                set_namespace(object, default_namespace(&self.subject.source, world));
-            }
-        }
-        let decisive = decisive.as_ref();
-        Ok(surroundings(decisive, &report, &beside, world, notes))
     }
 
     /// The cluster, unless the objects come from files.
@@ -253,7 +228,7 @@ impl<'s> Check<'s> {
         old: Option<&Value>,
         settings: &Value,
     ) -> Result<Report> {
-        let host = match &self.surroundings {
+        let host = match &self.for_machines {
             Some(objects) if question.identity.is_virtual_machine() => Arc::clone(objects) as _,
             _ => Arc::clone(&self.host),
         };

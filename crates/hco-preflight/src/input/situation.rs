@@ -213,9 +213,10 @@ impl Situation {
             objects: Objects::read(&objects).map_err(|error| anyhow!("{error}"))?,
             ..Comparison::default()
         };
-        let list_before = json!({"items": Vec::from_iter(world.nodes.iter())}).to_string();
+        let nodes_before: Vec<&Node> = world.nodes.iter().collect();
+        let list_before = json!({ "items": nodes_before }).to_string();
         let list_after = json!({ "items": nodes_after }).to_string();
-        let has_other_nodes = !nodes_after.iter().eq(world.nodes.iter());
+        let has_other_nodes = !nodes_after.iter().eq(nodes_before);
         let is_asked = is_sent || has_other_nodes || version.is_some();
         let (mut before, mut pending) = (None, None);
         if let Some(old) = question.old() {

@@ -4,26 +4,30 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cluster::field::{key, text};
+use anyhow::{Result, anyhow};
+use cluster::field::key;
 use cluster::foreign::Foreign;
 use cluster::{DataSource, KubeVirt, Metadata, Notes, Preference, Reference, World};
 use engine::Import;
 use operator_models::hco::version::HcoVersion;
-use operator_models::kubevirt::installation::{self, MULTI_ARCHITECTURE};
+use operator_models::kubevirt::installation::MULTI_ARCHITECTURE;
 use operator_models::kubevirt::preference::{PreferenceName, SHIPPED};
 use policy_host::Objects;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use super::question::Question;
+use super::check::Check;
+use super::files::Found;
+use super::question::{Question, default_namespace, set_namespace};
 use crate::report::{self, Report};
 
+const HYPERCONVERGED: &str = "hco.kubevirt.io/v1beta1";
 const PREFERENCE: &str = "VirtualMachinePreference";
-pub(super) const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
+const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
 const INSTANCETYPE: &str = "instancetype.kubevirt.io/v1beta1";
 
 /// The HyperConverged that determines the workload nodes; `None` if there are several objects.
-pub(super) fn decisive(questions: &[Arc<Question>], world: Option<&World>) -> Option<Question> {
+fn decisive(questions: &[Arc<Question>], world: Option<&World>) -> Option<Question> {
     let new: Vec<_> = questions
         .iter()
         .filter(|question| question.identity.is_hyperconverged())
@@ -33,7 +37,7 @@ pub(super) fn decisive(questions: &[Arc<Question>], world: Option<&World>) -> Op
         ([], Some([stored])) => Some(Question::live(stored.clone())),
         // Only the nodes are known.
         ([], None) => Some(Question::live(json!({
-            "apiVersion": "hco.kubevirt.io/v1beta1",
+            "apiVersion": HYPERCONVERGED,
             "kind": "HyperConverged",
             "metadata": {"namespace": "kubevirt-hyperconverged", "name": "kubevirt-hyperconverged"},
             "spec": {},
@@ -42,90 +46,100 @@ pub(super) fn decisive(questions: &[Arc<Question>], world: Option<&World>) -> Op
     }
 }
 
-/// The objects that the module requests. The user's nodes take precedence over the status of the HyperConverged, so the
-/// workload architectures come from the module's report about the HyperConverged. `beside` has the other objects of the
-/// files, which take precedence over the cluster's.
-pub(super) fn surroundings(
-    decisive: Option<&Question>,
-    report: &Report,
-    beside: &[Value],
-    world: Option<&World>,
-    notes: &mut Notes,
-) -> Objects {
-    let in_files = |kind: &'static str| {
-        let of_kind = move |object: &&Value| text(object, "/kind") == Some(kind);
-        beside.iter().filter(of_kind).cloned()
-    };
-    let mut kubevirts: Vec<Value> = in_files("KubeVirt").collect();
-    if let Some(world) = world.filter(|_| kubevirts.is_empty()) {
-        kubevirts = world.kubevirts.all(notes).unwrap_or_default();
-    }
-    let only = match kubevirts.as_slice() {
-        [only] => KubeVirt::deserialize(only).ok(),
-        _ => None,
-    };
-    let object = decisive.map(Question::value);
-    let is_new = decisive.is_some_and(|question| question.found.is_some());
-    let kubevirt = match only {
-        // Nothing in the files changes it.
-        Some(real) if object.is_some() && !is_new && real.default_architecture.is_some() => {
-            json!(real)
+impl Check<'_> {
+    /// The objects that the module requests. The user's nodes take precedence over the status of the HyperConverged, so the
+    /// workload architectures come from the module's report about the HyperConverged. `beside` has the other objects of the
+    /// files, which take precedence over the cluster's.
+    pub(super) fn surroundings(&self, beside: &[Found], notes: &mut Notes) -> Result<Objects> {
+        let world = self.world.as_ref();
+        let decisive = decisive(&self.questions, world);
+        let report = decisive.as_ref().map(|question| {
+            // An object that is not in the cluster has the status of the file.
+            let object = question.old().map_or(question.value(), |_| &question.sent);
+            self.report(question, object)
+        });
+        let report = report
+            .transpose()
+            .map_err(|failure| anyhow!("{failure}"))?
+            .unwrap_or_default();
+        let namespace = default_namespace(&self.subject.source, world);
+        let in_files = |kind: &'static str| {
+            let of_kind = move |found: &&Found| found.identity.kind == kind;
+            beside.iter().filter(of_kind).map(move |found| {
+                let mut object = found.object.value.clone();
+                if kind != CLUSTER_PREFERENCE {
+                    set_namespace(&mut object, namespace);
+                }
+                object
+            })
+        };
+        let mut kubevirts: Vec<Value> = in_files("KubeVirt").collect();
+        if let Some(world) = world.filter(|_| kubevirts.is_empty()) {
+            kubevirts = world.kubevirts.all(notes).unwrap_or_default();
         }
-        only => kubevirt(only, report),
-    };
-    let known = world.and_then(|world| world.sources.all(notes));
-    // The operators created the stored objects from a stored HyperConverged, so they need no forecast.
-    let is_forecast = is_new || known.is_none() && world.is_some();
-    let named = |source: Value| (key(&source), source);
-    let mut sources: BTreeMap<String, Value> = known.into_iter().flatten().map(named).collect();
-    if let Some(forecast) = report.forecast.as_ref().filter(|_| is_forecast) {
-        for source in &forecast.data_sources {
-            let key = source.key().to_string();
-            let stored = sources.get(&key).map(DataSource::deserialize);
-            let stored = stored.and_then(Result::ok).unwrap_or_default();
-            sources.insert(key, json!(of_forecast(source, stored)));
+        let only = match kubevirts.as_slice() {
+            [only] => KubeVirt::deserialize(only).ok(),
+            _ => None,
+        };
+        let is_new = decisive
+            .as_ref()
+            .is_some_and(|question| question.found.is_some());
+        let object = decisive.as_ref().map(Question::value);
+        let kubevirt = match only {
+            // Nothing in the files changes it.
+            Some(real) if object.is_some() && !is_new && real.default_architecture.is_some() => {
+                real
+            }
+            only => kubevirt(only, &report),
+        };
+        let known = world.and_then(|world| world.sources.all(notes));
+        // The operators created the stored objects from a stored HyperConverged, so they need no forecast.
+        let is_forecast = is_new || known.is_none() && world.is_some();
+        let named = |source: Value| (key(&source), source);
+        let mut sources: BTreeMap<String, Value> = known.into_iter().flatten().map(named).collect();
+        if let Some(forecast) = report.forecast.as_ref().filter(|_| is_forecast) {
+            for source in &forecast.data_sources {
+                let key = source.key().to_string();
+                let stored = sources.get(&key).map(DataSource::deserialize);
+                let stored = stored.and_then(Result::ok).unwrap_or_default();
+                sources.insert(key, json!(of_forecast(source, stored)));
+            }
         }
-    }
-    sources.extend(in_files("DataSource").map(named));
+        sources.extend(in_files("DataSource").map(named));
 
-    let stored = world.and_then(|world| world.preferences.all(notes));
-    let preferences = stored.unwrap_or_default();
-    let stored = world.and_then(|world| world.cluster_preferences.all(notes));
-    let cluster_preferences = stored.unwrap_or_else(|| {
-        let installed = world.and_then(World::kubevirt);
-        let installed = installed.unwrap_or_else(|| report::kubevirt(report));
-        let names = SHIPPED.iter().map(|(name, _)| *name);
-        names.filter_map(|name| shipped(name, &installed)).collect()
-    });
-    let hyperconverged = hyperconverged(object, report);
-    let sources = Vec::from_iter(sources.into_values());
-    Objects::default()
-        .with(
-            "hco.kubevirt.io/v1beta1",
-            "HyperConverged",
-            [hyperconverged],
-        )
-        .with("kubevirt.io/v1", "KubeVirt", [kubevirt])
-        .with("cdi.kubevirt.io/v1beta1", "DataSource", sources)
-        .with(INSTANCETYPE, PREFERENCE, in_files(PREFERENCE))
-        .with(INSTANCETYPE, PREFERENCE, preferences)
-        .with(
-            INSTANCETYPE,
-            CLUSTER_PREFERENCE,
-            in_files(CLUSTER_PREFERENCE),
-        )
-        .with(INSTANCETYPE, CLUSTER_PREFERENCE, cluster_preferences)
+        let mut preferences: Vec<Value> = in_files(PREFERENCE).collect();
+        let stored = world.and_then(|world| world.preferences.all(notes));
+        preferences.extend(stored.unwrap_or_default());
+        let mut cluster_preferences: Vec<Value> = in_files(CLUSTER_PREFERENCE).collect();
+        let stored = world.and_then(|world| world.cluster_preferences.all(notes));
+        cluster_preferences.extend(stored.unwrap_or_else(|| shipped(world, &report)));
+        let hyperconverged = hyperconverged(object, &report);
+        let sources: Vec<Value> = sources.into_values().collect();
+        Ok(Objects::default()
+            .with(HYPERCONVERGED, "HyperConverged", [hyperconverged])
+            .with("kubevirt.io/v1", "KubeVirt", [json!(kubevirt)])
+            .with("cdi.kubevirt.io/v1beta1", "DataSource", sources)
+            .with(INSTANCETYPE, PREFERENCE, preferences)
+            .with(INSTANCETYPE, CLUSTER_PREFERENCE, cluster_preferences))
+    }
 }
 
-/// A preference, if KubeVirt ships it with an architecture.
-fn shipped(name: &str, kubevirt: &installation::KubeVirt) -> Option<Value> {
-    let preference = PreferenceName::new(name.to_owned(), "", "")?;
-    let preference = kubevirt.shipped_preference(&preference)?;
-    Some(json!(Preference {
-        metadata: Metadata::new("", name),
-        preferred: preference.preferred,
-        required: preference.required,
-    }))
+/// The preferences with an architecture that KubeVirt ships.
+fn shipped(world: Option<&World>, report: &Report) -> Vec<Value> {
+    let kubevirt = world.and_then(World::kubevirt);
+    let kubevirt = kubevirt.unwrap_or_else(|| report::kubevirt(report));
+    SHIPPED
+        .iter()
+        .filter_map(|(name, _)| {
+            let preference = PreferenceName::new((*name).to_owned(), "", "")?;
+            let preference = kubevirt.shipped_preference(&preference)?;
+            Some(json!(Preference {
+                metadata: Metadata::new("", name),
+                preferred: preference.preferred,
+                required: preference.required,
+            }))
+        })
+        .collect()
 }
 
 /// The HyperConverged with the status that HCO will write.
@@ -146,7 +160,7 @@ fn hyperconverged(object: Option<&Value>, report: &Report) -> Value {
 }
 
 /// The existing KubeVirt, with the default architecture and the feature gate that HCO will set.
-fn kubevirt(known: Option<KubeVirt>, report: &Report) -> Value {
+fn kubevirt(known: Option<KubeVirt>, report: &Report) -> KubeVirt {
     let mut kubevirt = known.unwrap_or_else(|| {
         let version = report::version(report).and_then(HcoVersion::kubevirt);
         KubeVirt {
@@ -163,7 +177,7 @@ fn kubevirt(known: Option<KubeVirt>, report: &Report) -> Value {
     if report.multi_arch_import == Some(Import::Enabled) {
         kubevirt.feature_gates.push(MULTI_ARCHITECTURE.to_owned());
     }
-    json!(kubevirt)
+    kubevirt
 }
 
 /// The DataSource of a forecast, with the default preference that it has in the cluster.
