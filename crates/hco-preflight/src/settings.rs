@@ -62,9 +62,9 @@ fn of_cluster(source: &ClusterSource, notes: &mut Notes) -> Result<Value> {
     };
     let mut settings = Map::new();
     if let Some(version) = operator_version(object) {
-        let numbers = version.trim_start_matches('v').split('.').take(2);
-        let minor = numbers.collect::<Vec<_>>().join(".");
-        settings.insert("hcoVersion".to_owned(), minor.into());
+        let version = version.trim_start_matches('v');
+        let numbers: Vec<&str> = version.split('.').take(2).collect();
+        settings.insert("hcoVersion".to_owned(), numbers.join(".").into());
     }
     let mut shipped = Map::new();
     for (name, stated) in common(object) {

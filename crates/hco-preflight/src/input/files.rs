@@ -103,8 +103,9 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, with_machines: bool) -> Files 
     }
     if !files.others.is_empty() {
         let documents = count(files.others.values().sum(), "document");
-        let kinds = files.others.iter();
-        let kinds: Vec<String> = kinds
+        let kinds: Vec<String> = files
+            .others
+            .iter()
             .map(|(kind, number)| format!("{kind} ({number})"))
             .collect();
         let what = format!("{documents} of other kinds: {}", kinds.join(", "));
@@ -254,7 +255,6 @@ impl Files {
                 "skipped the kustomization {name} and its patches; to include what it builds, pipe `kubectl kustomize {name}` to -f -"
             ));
         }
-        // For Helm, or for another program.
         let is_template = text.windows(2).any(|two| two == b"{{");
         if is_template && root.is_some() && is_of_chart(path) {
             let what =

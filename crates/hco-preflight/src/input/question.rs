@@ -223,15 +223,13 @@ fn not_in(world: &World, identity: &Identity, default_namespace: &str) -> String
     let namespace = identity.namespace.as_deref().unwrap_or(default_namespace);
     let name = identity.name.as_deref().unwrap_or_default();
     let (cluster, kind) = (world.name(), &identity.kind);
-    let stored = world.hyperconvergeds.first().map(field::key);
-    let hint = stored
-        .filter(|_| identity.is_hyperconverged())
-        .map(|stored| {
-            format!(
-                "; it has {stored}, and HCO accepts only one: correct the name or the namespace"
-            )
-        });
-    let hint = hint.unwrap_or_default();
+    let hint = match world.hyperconvergeds.first() {
+        Some(stored) if identity.is_hyperconverged() => format!(
+            "; it has {}, and HCO accepts only one: correct the name or the namespace",
+            field::key(stored)
+        ),
+        _ => String::new(),
+    };
     format!("{cluster} has no {kind} {namespace}/{name} yet{hint}")
 }
 

@@ -77,33 +77,36 @@ impl Policies {
             policy: None,
         };
         let mut deployed = BTreeMap::new();
-        let policies = world.filter(|_| file.is_none()).map(World::policies);
+        let Some(world) = world.filter(|_| file.is_none()) else {
+            return Ok(Self { own, deployed });
+        };
+        let policies = match world.policies()? {
+            Ok(policies) => policies,
+            Err(why) => {
+                notes.push(&format!(
+                    "using the default settings: {why}; use --settings to specify other settings"
+                ));
+                return Ok(Self { own, deployed });
+            }
+        };
         // A VM is evaluated with a HyperConverged, even if the files have none.
         let resources: BTreeSet<&'static str> = questions
             .iter()
             .map(|question| question.identity.resource())
             .chain(["hyperconvergeds"])
             .collect();
-        match policies.transpose()? {
-            None => {}
-            Some(Err(why)) => notes.push(&format!(
-                "using the default settings: {why}; use --settings to specify other settings"
-            )),
-            Some(Ok(policies)) => {
-                for resource in resources {
-                    // A mutating policy repairs an object before the validating one evaluates it.
-                    let first = policies
-                        .iter()
-                        .filter(|policy| covers(policy, resource))
-                        .min_by_key(|policy| (mode(policy), is_mutating(policy)));
-                    if let Some(policy) = first {
-                        deployed.insert(resource, of_policy(policy, module, notes)?);
-                    } else {
-                        notes.push(&format!(
-                            "using the default settings: no ClusterAdmissionPolicy with the module {ARTIFACT} was found for {resource}; use --settings to specify other settings"
-                        ));
-                    }
-                }
+        for resource in resources {
+            // A mutating policy repairs an object before the validating one evaluates it.
+            let first = policies
+                .iter()
+                .filter(|policy| covers(policy, resource))
+                .min_by_key(|policy| (mode(policy), is_mutating(policy)));
+            if let Some(policy) = first {
+                deployed.insert(resource, of_policy(policy, module, notes)?);
+            } else {
+                notes.push(&format!(
+                    "using the default settings: no ClusterAdmissionPolicy with the module {ARTIFACT} was found for {resource}; use --settings to specify other settings"
+                ));
             }
         }
         Ok(Self { own, deployed })
@@ -141,24 +144,23 @@ impl Policies {
 /// The settings of one of the cluster's policies.
 fn of_policy(policy: &Value, module: Option<&Module>, notes: &mut Notes) -> Result<Settings> {
     let value = or_defaults(policy.pointer("/spec/settings"));
-    let (name, mode) = (Foreign::from(name(policy)), mode(policy));
+    let used = Policy {
+        name: Foreign::from(name(policy)),
+        mode: mode(policy),
+    };
     if let Some(mistakes) = mistakes(module, &value)? {
         let module = one_line(text(policy, "/spec/module").unwrap_or_default());
         bail!(
-            "the settings of ClusterAdmissionPolicy {name} are invalid for this version of the module (the policy uses {module}): {mistakes}; use the version of hco-preflight that matches the policy, or specify settings with --settings"
+            "the settings of ClusterAdmissionPolicy {} are invalid for this version of the module (the policy uses {module}): {mistakes}; use the version of hco-preflight that matches the policy, or specify settings with --settings",
+            used.name
         );
     }
-    let without_effect =
-        without_effect(policy).map(|note| format!("ClusterAdmissionPolicy {name}: {note}"));
-    let policy = Policy { name, mode };
-    notes.push(&format!("using the settings of {policy}"));
-    if let Some(note) = without_effect {
-        notes.push(&note);
+    notes.push(&format!("using the settings of {used}"));
+    if let Some(note) = without_effect(policy) {
+        notes.push(&format!("ClusterAdmissionPolicy {}: {note}", used.name));
     }
-    Ok(Settings {
-        value,
-        policy: Some(policy),
-    })
+    let policy = Some(used);
+    Ok(Settings { value, policy })
 }
 
 fn mode(policy: &Value) -> Mode {

@@ -274,9 +274,11 @@ fn common_templates(question: &Question) -> Option<Value> {
     if !is_seen || templates::common(first).next().is_none() {
         return None;
     }
-    let of_specs = question.objects().flat_map(templates::of_spec);
-    let names: BTreeSet<&str> = templates::of_status(first)
-        .chain(of_specs.map(|(_, template)| template))
+    let names: BTreeSet<&str> = question
+        .objects()
+        .flat_map(templates::of_spec)
+        .map(|(_, template)| template)
+        .chain(templates::of_status(first))
         .map(name)
         .collect();
     let mut shipped: Map<String, Value> = SHIPPED
@@ -284,8 +286,11 @@ fn common_templates(question: &Question) -> Option<Value> {
         .filter(|(name, ..)| names.contains(name))
         .map(|(name, url, _)| ((*name).to_owned(), Value::from(*url)))
         .collect();
-    let shown = templates::common(first);
-    shipped.extend(shown.filter_map(|(name, stated)| Some((name.to_owned(), stated?))));
+    for (name, stated) in templates::common(first) {
+        if let Some(stated) = stated {
+            shipped.insert(name.to_owned(), stated);
+        }
+    }
     Some(shipped.into())
 }
 
