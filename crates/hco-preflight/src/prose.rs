@@ -49,34 +49,29 @@ pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{s}")
 }
 
-/// Adds the fix of a finding: commands and manifests to paste keep their lines.
-pub(crate) fn fix(text: &mut String, fix: &str) {
-    for line in foreign::lines(fix).lines() {
-        if let Some(paste) = line.strip_prefix("  ") {
-            line!(text, "           {paste}");
-            continue;
-        }
-        let (mut label, prose) = match line.strip_prefix("or: ") {
-            Some(alternative) => ("or", alternative),
-            None => ("fix", line),
+/// Adds the fix of a finding and its alternatives. Commands and manifests to paste keep their lines, and are not repeated
+/// if an earlier finding has the same ones.
+pub(crate) fn fix(text: &mut String, shown: &mut BTreeSet<String>, all: &str) {
+    let mut label = "fix";
+    for alternative in all.split("\nor: ") {
+        let fix = match alternative.split_once('\n') {
+            Some((first, _)) if !shown.insert(alternative.to_owned()) => {
+                format!("{} (see above)", first.trim_end_matches(':'))
+            }
+            _ => alternative.to_owned(),
         };
-        for line in wrap(prose, 9) {
-            line!(text, "    {GREEN}{label:<3}{GREEN:#}  {line}");
-            label = "";
+        for line in foreign::lines(&fix).lines() {
+            if let Some(paste) = line.strip_prefix("  ") {
+                line!(text, "           {paste}");
+                continue;
+            }
+            for line in wrap(line, 9) {
+                line!(text, "    {GREEN}{label:<3}{GREEN:#}  {line}");
+                label = "";
+            }
         }
+        label = "or";
     }
-}
-
-/// Adds the fix of a finding. A command or patch that an earlier finding has is not repeated.
-pub(crate) fn fix_once(text: &mut String, shown: &mut BTreeSet<String>, all: &str) {
-    let alternatives = all.split("\nor: ").map(|one| match one.split_once('\n') {
-        Some((first, _)) if !shown.insert(one.to_owned()) => {
-            format!("{} (see above)", first.trim_end_matches(':'))
-        }
-        _ => one.to_owned(),
-    });
-    let alternatives: Vec<String> = alternatives.collect();
-    fix(text, &alternatives.join("\nor: "));
 }
 
 /// Adds a table: the heads of its columns, and for each row a name and its cells with their styles. The first column is at
@@ -92,21 +87,20 @@ pub(crate) fn table(
     let wide = |text: &str| text.chars().count();
     let names = rows.iter().map(|(name, _)| wide(name));
     let widest = names.chain([wide(first_head)]).max().unwrap_or_default();
-    let first = widest.min(limit) + 2;
+    let first = widest.min(limit);
     let width = |(index, head): (usize, &String)| {
         let cells = rows.iter().filter_map(|(_, cells)| cells.get(index));
         let widths = cells.map(|(_, cell)| wide(cell)).chain([wide(head)]);
         widths.max().unwrap_or_default() + 2
     };
     let widths: Vec<usize> = heads.iter().enumerate().map(width).collect();
-    let mut line = format!("{first_head:<first$}");
+    let mut line = format!("{first_head:<first$}  ");
     for (head, width) in heads.iter().zip(&widths) {
         let _ = write!(line, "{head:<width$}");
     }
     line!(text, "{indent}{BOLD}{}{BOLD:#}", line.trim_end());
     for (name, cells) in rows {
-        let pad = first.saturating_sub(wide(name)).max(2);
-        let mut line = format!("{name}{:pad$}", "");
+        let mut line = format!("{name:<first$}  ");
         for ((style, cell), width) in cells.iter().zip(&widths) {
             let pad = width.saturating_sub(wide(cell));
             let _ = write!(line, "{style}{cell}{style:#}{:pad$}", "");

@@ -1,16 +1,12 @@
 //! The standard output and error.
 
-use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
 use cluster::{Notes, foreign};
-
 use serde::Serialize;
-
-/// The width of text that is not for a terminal.
-const WIDTH: usize = 100;
 
 pub(crate) const RED: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
@@ -114,16 +110,11 @@ pub(crate) fn print_markdown(title: &str, text: &str) -> Result<()> {
 
 /// The width for prose: the terminal's, `COLUMNS`, or a readable one.
 pub(crate) fn width() -> usize {
-    let out = io::stdout();
-    let terminal = out
-        .is_terminal()
-        .then(|| terminal_size::terminal_size_of(&out));
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
-    terminal
-        .flatten()
+    terminal_size::terminal_size_of(io::stdout())
         .map(|(width, _)| usize::from(width.0))
         .or_else(columns)
-        .unwrap_or(WIDTH)
+        .unwrap_or(100)
         .clamp(40, 140)
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::failure::{Failure, Place};
 use crate::input::{Against, Policy, Question};
-use crate::report::{self, Finding, Level, Report, Template, architecture, counted, listed};
+use crate::report::{self, Finding, Level, Report, Template};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
@@ -37,14 +37,6 @@ pub(crate) struct Origin {
 }
 
 impl Judged {
-    pub(crate) fn new(question: Arc<Question>, report: Report) -> Self {
-        Self {
-            question,
-            policy: None,
-            report,
-        }
-    }
-
     /// Whether the cluster would only report a denial.
     pub(crate) fn is_only_reported(&self) -> bool {
         let policy = self.policy.as_ref();
@@ -56,11 +48,6 @@ impl Judged {
     /// `NAMESPACE/NAME`, without the parts that are missing.
     pub(crate) fn name(&self) -> String {
         self.question.identity.namespaced_name()
-    }
-
-    /// The name with the kind, which is unique in a check.
-    pub(crate) fn kind_and_name(&self) -> String {
-        format!("{} {}", self.question.identity.kind, self.name())
     }
 
     /// The line of a finding in the file; `None` for an object in the cluster.
@@ -85,43 +72,11 @@ impl Judged {
         place.map_or_else(|| "in the cluster".to_owned(), |place| place.to_string())
     }
 
-    /// Facts about the cluster and the import, each with its name.
-    pub(crate) fn facts(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let report = &self.report;
-        let machine = report.virtual_machine.as_ref();
-        let nodes = report.nodes.as_ref();
-        let control_plane = report.control_plane_architectures.as_deref();
-        let import = report
-            .multi_arch_import
-            .map(|import| import.into_str().to_owned());
-        let facts = [
-            ("architecture", machine.map(architecture)),
-            ("workload nodes", nodes.map(counted)),
-            ("control plane", control_plane.map(listed)),
-            ("multi-architecture import", import),
-        ];
-        facts.into_iter().filter_map(|(name, fact)| {
-            let fact = fact?;
-            let is_none = fact.is_empty();
-            Some((name, if is_none { "none".to_owned() } else { fact }))
-        })
-    }
-
     /// The golden images, and the number of workload nodes by architecture; `None` if there are no images or no nodes.
     pub(crate) fn images(&self) -> Option<(&[Template], &BTreeMap<String, usize>)> {
         let templates = self.report.templates.as_deref()?;
         let nodes = self.report.nodes.as_ref()?;
         (!templates.is_empty() && !nodes.is_empty()).then_some((templates, nodes))
-    }
-
-    /// The flag because of which the module did not evaluate the object.
-    fn without(&self) -> Option<&'static str> {
-        let flag = match self.question.against {
-            Against::Nothing => return None,
-            Against::File(..) => "--old",
-            Against::Live(_) => "-f",
-        };
-        (!report::is_evaluated(&self.report)).then_some(flag)
     }
 
     pub(crate) fn exit(&self) -> Exit {
@@ -154,22 +109,31 @@ impl Verdicts {
     }
 
     pub(crate) fn warns(&self) -> bool {
-        let mut objects = self.objects.iter();
-        objects.any(|object| object.of(Level::Warn).next().is_some())
+        let mut findings = self
+            .objects
+            .iter()
+            .flat_map(|object| object.of(Level::Warn));
+        findings.next().is_some()
     }
 
     pub(crate) fn add_notes(&self, notes: &mut Notes) {
         for object in &self.objects {
             let (at, report) = (object.at(None), &object.report);
             let mut all = report.not_checked.clone();
-            all.extend(object.without().map(|flag| format!(
-                "the change affects nothing that the policy checks, so existing problems are not listed; to list them, run this without {flag}"
-            )));
-            let repairs = report
-                .repairs
-                .iter()
-                .map(|repair| format!("the policy would repair this object: {repair}"));
-            all.extend(repairs);
+            // The module does not evaluate an update that changes nothing.
+            let flag = match object.question.against {
+                Against::Live(_) => "-f",
+                Against::File(..) | Against::Nothing => "--old",
+            };
+            if object.question.old().is_some() && !report::is_evaluated(report) {
+                all.push(format!(
+                    "the change affects nothing that the policy checks, so existing problems are not listed; to list them, run this without {flag}"
+                ));
+            }
+            let repairs = report.repairs.iter();
+            all.extend(
+                repairs.map(|repair| format!("the policy would repair this object: {repair}")),
+            );
             if report.more_findings > 0 {
                 let number = report.more_findings;
                 all.push(format!("{number} more findings are not listed"));

@@ -5,7 +5,6 @@ mod conditions;
 mod golden_images;
 mod headline;
 mod machines;
-mod problems;
 mod text;
 
 use std::path::Path;
@@ -14,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum as _;
 use cluster::files::STDIN;
-use cluster::{ClusterError, Condition, Gap, Notes};
+use cluster::{ClusterError, Condition, DataSource, Notes, condition};
 use serde_json::{Value, json};
 
 use crate::args::{self, FailOn, Format};
@@ -22,11 +21,9 @@ use crate::exit::Exit;
 use crate::failure::Nothing;
 use crate::input::files;
 use crate::input::{self, Situation};
-use crate::report;
-use crate::rows::facts;
+use crate::report::{self, Finding, Level};
 use crate::rows::no_forecast::NoForecast;
-use crate::rows::stops;
-use crate::rows::{Effect, Row, Severity, exit};
+use crate::rows::{Effect, Row, Severity, exit, facts, stops, words};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 /// The first pause between two polls of the cluster.
@@ -62,13 +59,12 @@ pub(super) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
 fn check_usage(args: &args::Check) -> Result<()> {
     let subject = &args.subject;
     files::check_directories(&[], &subject.walk)?;
-    let of_files = [
+    for (option, is_set) in [
         ("--old", subject.old.is_some()),
         ("--as-if", subject.as_if.is_some()),
         ("--policy", subject.policy.is_some()),
         ("--images", subject.images),
-    ];
-    for (option, is_set) in of_files {
+    ] {
         ensure!(
             !is_set,
             "{option} requires a file: add -f FILE, or remove {option}"
@@ -90,34 +86,30 @@ fn check_usage(args: &args::Check) -> Result<()> {
 }
 
 fn wait(args: &args::Check, terminal: &Terminal) -> Result<Checked> {
-    let mut pause = SHORTEST_PAUSE;
     // Zero means a single poll without a time limit.
     let wait = args.wait.filter(|wait| !wait.is_zero());
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
     let mut source = args.subject.source.clone();
     source.connection.until = until;
     let settings = args.subject.settings.as_deref();
+    let mut pause = SHORTEST_PAUSE;
     let mut is_first = true;
     let mut cluster = None;
     loop {
         let mut notes = Notes::default();
         let observed = input::observe(&source, settings, cluster, &mut notes);
-        if is_first {
+        if std::mem::take(&mut is_first) {
             terminal.notes(&notes);
         }
-        is_first = false;
         let seen = observed.map(|situation| Checked::new(situation, args.allow_unread));
         let is_open = match &seen {
             Ok(checked) => checked.is_outstanding(),
             Err(error) => error.downcast_ref().is_some_and(ClusterError::is_transient),
         };
-        // If the clock cannot represent the end, there is no limit.
-        let left = until.map_or(LONGEST_PAUSE * 2, |end| {
-            end.saturating_duration_since(Instant::now())
-        });
-        if wait.is_none() || !is_open || left < SHORTEST_PAUSE {
+        let left = until.map(|end| end.saturating_duration_since(Instant::now()));
+        let Some(left) = left.filter(|left| is_open && *left >= SHORTEST_PAUSE) else {
             return seen;
-        }
+        };
         cluster = seen
             .ok()
             .and_then(|checked| checked.situation.world.cluster);
@@ -132,56 +124,76 @@ fn message(condition: &Condition) -> &str {
     condition.message.as_ref().map_or("", |message| &message.0)
 }
 
+/// Whether a DataSource has a disk that VMs can be created from.
+fn is_ready(source: &DataSource) -> bool {
+    condition(&source.conditions, "Ready").is_some_and(|ready| ready.status == "True")
+}
+
 /// A cluster, and what was found in it.
 struct Checked {
     situation: Situation,
-    stops: Vec<Row>,
+    /// The first rows are about the findings, in their order.
     rows: Vec<Row>,
 }
 
 impl Checked {
     fn new(situation: Situation, allow_unread: bool) -> Self {
-        let stops = stops::of(situation.forecast_after());
-        let (name, report) = (&situation.name, &situation.current().report);
-        let findings = report.findings.iter();
-        let mut rows: Vec<Row> = findings
-            .map(|finding| problems::row(finding, name))
-            .collect();
-        rows.extend(stops.iter().cloned());
-        let row = |effect, why: &str| Row::new(effect, "HyperConverged", name, why);
+        let report = &situation.current().report;
+        let row = |effect, why: &str| Row::new(effect, "HyperConverged", &situation.name, why);
+        let problem = |finding: &Finding| {
+            let effect = match finding.level {
+                Level::Deny => Effect::Problem,
+                Level::Warn | Level::Carried => Effect::MinorProblem,
+            };
+            let rule = engine::RULES.iter().find(|rule| rule.id == finding.rule);
+            let alert = rule.and_then(|rule| rule.alert);
+            let fires = alert.map_or_else(String::new, words::fires);
+            row(effect, &(words::finding(finding) + &fires))
+                .about("rule", Some(&finding.rule))
+                .about("alert", alert)
+                .about("template", finding.template.as_deref())
+        };
+        let mut rows: Vec<Row> = report.findings.iter().map(problem).collect();
+        let is_denied = rows.iter().any(|row| row.effect == Effect::Problem);
+        rows.extend(stops::of(situation.forecast_after()));
         if report::exit(report) == Exit::Unjudged {
             rows.push(row(Effect::NoForecast, &report::reason(report)));
         } else if let Err(no_forecast) = &situation.outlook {
-            let is_denied = rows.iter().any(|row| row.effect == Effect::Problem);
-            match no_forecast {
-                NoForecast::NotDeployed => {}
+            let effect = match no_forecast {
+                NoForecast::NotDeployed => None,
                 // A finding shows the reason.
-                _ if is_denied => {}
-                NoForecast::RejectedBySsp(_) => {
-                    rows.push(row(Effect::StopsSsp, no_forecast.why()));
-                }
-                NoForecast::Other(why) => rows.push(row(Effect::NoForecast, why)),
-            }
+                _ if is_denied => None,
+                NoForecast::RejectedBySsp(_) => Some(Effect::StopsSsp),
+                NoForecast::Other(_) => Some(Effect::NoForecast),
+            };
+            rows.extend(effect.map(|effect| row(effect, no_forecast.why())));
         }
-        let conditions = conditions::of(&situation);
-        let is_stopped = !stops.is_empty() || conditions.iter().any(|row| row.kind == "SSP");
-        rows.extend(conditions);
+        rows.extend(conditions::of(&situation));
+        let stops_ssp = |row: &Row| row.effect == Effect::StopsSsp || row.kind == "SSP";
+        let is_stopped = rows.iter().any(stops_ssp);
         rows.extend(golden_images::rows(&situation, is_stopped));
         rows.extend(machines::affected(&situation));
         let gaps = situation.world.gaps();
         rows.extend(gaps.iter().map(|gap| Row::unread(gap, allow_unread)));
-        Self {
-            situation,
-            stops,
-            rows,
-        }
+        Self { situation, rows }
+    }
+
+    fn of_effects(&self, effects: &[Effect]) -> impl Iterator<Item = &Row> {
+        let rows = self.rows.iter();
+        rows.filter(|row| effects.contains(&row.effect))
+    }
+
+    /// The objects that stop SSP.
+    fn stops(&self) -> impl Iterator<Item = &Row> {
+        self.of_effects(&[Effect::StopsSsp])
+            .filter(|row| row.kind == "DataImportCron")
     }
 
     /// Whether another poll may find more.
     fn is_outstanding(&self) -> bool {
         let gaps = self.situation.world.gaps();
         self.rows.iter().any(|row| row.effect.is_outstanding())
-            || gaps.iter().any(|gap: &Gap| gap.is_transient)
+            || gaps.iter().any(|gap| gap.is_transient)
     }
 
     /// The JSON of a check of a cluster: `docs/preflight.schema.json`.
@@ -190,7 +202,8 @@ impl Checked {
         let [default, _] = self.situation.default_architectures([report, report]);
         let mut json = facts::json(&self.situation, report, default.as_ref());
         if let Some(fields) = json.as_object_mut() {
-            fields.insert("headline".to_owned(), headline::of(self).1.into());
+            let (_, result, details) = headline::of(self);
+            fields.insert("headline".to_owned(), format!("{result}: {details}").into());
             fields.insert("rows".to_owned(), json!(self.rows));
         }
         json

@@ -30,14 +30,13 @@ pub(crate) fn print(verdicts: &Verdicts, format: Format, terminal: &Terminal) ->
 
 /// The text below a heading with the result, for a comment on a merge request.
 fn markdown(verdicts: &Verdicts, name: &str) -> Result<()> {
-    let is_only_reported = verdicts
+    let mut denied = verdicts
         .objects
         .iter()
-        .filter(|object| object.exit() == Exit::Denied)
-        .all(Judged::is_only_reported);
+        .filter(|object| object.exit() == Exit::Denied);
     let (sign, result) = match verdicts.exit() {
         Exit::Accepted => ("✅", "accepted"),
-        Exit::Denied if is_only_reported => ("⚠", "reported, not denied"),
+        Exit::Denied if denied.all(Judged::is_only_reported) => ("⚠", "reported, not denied"),
         Exit::Denied => ("❌", "denied"),
         Exit::Unjudged => ("❗", "not everything was checked"),
     };

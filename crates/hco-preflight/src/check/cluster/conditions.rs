@@ -1,7 +1,7 @@
 //! The conditions of SSP and of the HyperConverged that report a problem.
 
 use cluster::Condition;
-use cluster::field::{items, key, parts};
+use cluster::field::{items, key};
 use serde::Deserialize as _;
 
 use super::message;
@@ -16,67 +16,53 @@ const STOPS: [(&str, &str); 4] = [
     ("ReconcileComplete", "False"),
 ];
 
-/// The problems in the conditions of SSP and of the HyperConverged, which repeats them. Several conditions can report the
-/// same problem.
+/// The problems in the conditions of SSP and of the HyperConverged, which repeats them.
 pub(super) fn of(observed: &Situation) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for ssp in observed.world.ssps.iter() {
+        let key = ssp.metadata.key().to_string();
+        rows.extend(of_object("SSP", &key, &ssp.conditions, &[]));
+    }
     let hyperconverged = &observed.after.object;
-    let own: Vec<Condition> = items(hyperconverged, "/status/conditions")
+    let conditions: Vec<Condition> = items(hyperconverged, "/status/conditions")
         .filter_map(|condition| Condition::deserialize(condition).ok())
         .collect();
-    let of_ssp = observed.world.ssps.iter().flat_map(|ssp| {
-        let with_key = move |condition| ("SSP", ssp.metadata.key().to_string(), condition);
-        ssp.conditions.iter().map(with_key)
-    });
-    let own = own
-        .iter()
-        .map(|condition| ("HyperConverged", key(hyperconverged), condition));
-    let all: Vec<(&str, String, &Condition)> = of_ssp
-        .chain(own)
-        .filter(|(.., condition)| STOPS.contains(&(&*condition.r#type, &*condition.status)))
-        .collect();
-    let messages_of_ssp: Vec<&str> = all
-        .iter()
-        .filter(|(kind, ..)| *kind == "SSP")
-        .map(|(.., condition)| message(condition))
-        .filter(|message| !message.is_empty())
-        .collect();
-    all.chunk_by(|(kind, key, one), (other_kind, other_key, other)| {
-        kind == other_kind
-            && parts(key).1 == parts(other_key).1
-            && one.message == other.message
-            && is_tainted(one) == is_tainted(other)
-    })
-    .filter_map(|alike| row(alike, &messages_of_ssp))
-    .collect()
+    let key = key(hyperconverged);
+    rows.extend(of_object("HyperConverged", &key, &conditions, &rows));
+    rows
 }
 
-fn is_tainted(condition: &Condition) -> bool {
-    condition.r#type == "TaintedConfiguration"
-}
-
-/// The row of conditions that report the same problem.
-fn row(alike: &[(&'static str, String, &Condition)], messages_of_ssp: &[&str]) -> Option<Row> {
-    let (kind, key, condition) = alike.first()?;
-    let message = message(condition);
-    // The HyperConverged repeats SSP's message.
-    let own = messages_of_ssp
+/// The rows of an object: one for all conditions that report the same problem.
+fn of_object(kind: &'static str, key: &str, conditions: &[Condition], of_ssp: &[Row]) -> Vec<Row> {
+    let stops: Vec<&Condition> = conditions
         .iter()
-        .find_map(|ending| message.strip_suffix(ending))
-        .map(|own| own.trim_end_matches([':', ' ']))
-        .filter(|own| !own.is_empty())
-        .unwrap_or(message);
-    let types = alike.iter().map(|(.., condition)| &*condition.r#type);
-    let types: Vec<&str> = types.collect();
-    let detail = words::conditions(kind, &types, condition.since.as_deref(), own);
-    let effect = if is_tainted(condition) {
-        Effect::Caution
-    } else {
-        Effect::Unhealthy
+        .filter(|condition| STOPS.contains(&(&*condition.r#type, &*condition.status)))
+        .collect();
+    let effect = |condition: &Condition| match &*condition.r#type {
+        "TaintedConfiguration" => Effect::Caution,
+        _ => Effect::Unhealthy,
     };
-    let row = Row::new(effect, kind, key, &detail)
-        .about("condition", Some(&condition.r#type))
-        .about("reason", condition.reason.as_deref())
-        .about("message", Some(message))
-        .about("since", condition.since.as_deref());
-    Some(row)
+    stops
+        .chunk_by(|one, other| one.message == other.message && effect(one) == effect(other))
+        .filter_map(|alike| {
+            let condition = alike.first()?;
+            let message = message(condition);
+            // The HyperConverged repeats SSP's message.
+            let own = of_ssp
+                .iter()
+                .find_map(|row| message.strip_suffix(row.about.get("message")?.raw()))
+                .map(|own| own.trim_end_matches([':', ' ']))
+                .filter(|own| !own.is_empty())
+                .unwrap_or(message);
+            let types: Vec<&str> = alike.iter().map(|condition| &*condition.r#type).collect();
+            let since = condition.since.as_deref();
+            let detail = words::conditions(kind, &types, since, own);
+            let row = Row::new(effect(condition), kind, key, &detail)
+                .about("condition", Some(&condition.r#type))
+                .about("reason", condition.reason.as_deref())
+                .about("message", Some(message))
+                .about("since", since);
+            Some(row)
+        })
+        .collect()
 }

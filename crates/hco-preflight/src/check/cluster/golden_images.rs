@@ -7,15 +7,14 @@ use cluster::{Condition, DataImportCron, DataSource, DataVolume, condition};
 use engine::Stopped;
 use operator_models::ssp::data_sources::Key;
 
-use super::message;
+use super::{is_ready, message};
 use crate::input::{Outlook, Situation};
 use crate::kubectl::Kubectl;
 use crate::plan::boot_sources::is_of_bundle;
-use crate::report::{self, Cron, Retarget};
+use crate::report::{self, Cron};
 use crate::rows::{Command, Effect, Row, Severity, words};
 
 /// The state of a golden image.
-#[derive(Debug)]
 struct ImageState {
     effect: Effect,
     /// The time since which it has this state.
@@ -56,20 +55,23 @@ impl ImageState {
             .about("dataImportCron", Some(cron))
             .about("since", self.since.as_deref())
             .about("message", message);
+        let severity = match self.effect {
+            // In a plan, nothing is lost if an image was not imported before.
+            Effect::Rejected | Effect::NeverImported => Severity::Loss,
+            Effect::Waiting if self.has_older_disk => Severity::Info,
+            _ => row.severity,
+        };
+        let when = match self.effect {
+            Effect::NotManaged => "fix",
+            _ => words::IF_NOTHING_CHANGES,
+        };
+        let command = |line| Command {
+            when: when.to_owned(),
+            line,
+        };
         Row {
-            severity: match self.effect {
-                // In a plan, nothing is lost if an image was not imported before.
-                Effect::Rejected | Effect::NeverImported => Severity::Loss,
-                Effect::Waiting if self.has_older_disk => Severity::Info,
-                _ => row.severity,
-            },
-            command: self.command.map(|line| Command {
-                when: match self.effect {
-                    Effect::NotManaged => "fix".to_owned(),
-                    _ => words::IF_NOTHING_CHANGES.to_owned(),
-                },
-                line,
-            }),
+            severity,
+            command: self.command.map(command),
             ..row
         }
     }
@@ -81,7 +83,6 @@ pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
         return Vec::new();
     };
     let world = &observed.world;
-    let is_read = world.crons.is_read();
     let crons = world.crons.by(|cron| cron.metadata.key());
     let volumes = world.volumes.by(|volume| volume.metadata.key());
     let sources = world.sources.by(|source| source.metadata.key());
@@ -92,7 +93,7 @@ pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
     for cron in &forecast.crons {
         let (key, source) = (cron.key(), cron.source());
         let state = match (crons.get(&key), &changes.crons) {
-            _ if !is_read => ImageState::new(Effect::Unknown, None),
+            _ if !world.crons.is_read() => ImageState::new(Effect::Unknown, None),
             _ if cron.rejected.is_some() => {
                 ImageState::new(Effect::Rejected, cron.rejected.as_deref())
             }
@@ -125,69 +126,67 @@ pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
         );
     }
     let wanted: BTreeSet<Key> = forecast.crons.iter().map(Cron::key).collect();
-    for (key, real) in &crons {
-        if wanted.contains(key) || !real.metadata.is_of_ssp() {
-            continue;
-        }
-        let name = real.managed_data_source().unwrap_or(&real.metadata.name);
-        let (source, cron) = (
-            real.metadata.beside(name),
-            Foreign::from(&*real.metadata.name),
-        );
+    let unwanted = crons
+        .iter()
+        .filter(|(key, real)| !wanted.contains(key) && real.metadata.is_of_ssp());
+    for (key, real) in unwanted {
+        let name = real.managed_data_source().unwrap_or(&*key.name);
+        let cron = Foreign::from(&*key.name);
         let state = ImageState::new(Effect::Unwanted, None);
-        rows.push(state.row(&source, &cron, is_stopped));
+        rows.push(state.row(&key.beside(name), &cron, is_stopped));
     }
-    rows.extend(data_sources(observed));
+    if world.sources.is_read() {
+        rows.extend(data_sources(observed, &sources));
+    }
     rows
 }
 
 /// The DataSources of templates that SSP or CDI will create, change, or delete, and the DataSources of deleted
 /// templates. The others depend on the VM templates in SSP's version.
-fn data_sources(observed: &Situation) -> Vec<Row> {
-    let (Ok(outlook), true) = (&observed.outlook, observed.world.sources.is_read()) else {
+fn data_sources(observed: &Situation, real: &BTreeMap<Key, &DataSource>) -> Vec<Row> {
+    let Ok(Outlook { forecast, changes }) = &observed.outlook else {
         return Vec::new();
     };
-    let Outlook { forecast, changes } = outlook;
+    let changes = &changes.data_sources;
     let of_templates: BTreeSet<Key> = [forecast]
         .into_iter()
         .chain(&observed.forecast_before)
-        .flat_map(|forecast| forecast.data_sources.iter().map(report::DataSource::key))
+        .flat_map(|forecast| &forecast.data_sources)
+        .map(report::DataSource::key)
         .collect();
-    let of_crons: BTreeSet<Key> = observed
-        .world
-        .sources
-        .iter()
-        .filter(|source| source.metadata.cron().is_some())
-        .map(|source| source.metadata.key())
-        .collect();
-    let changes = &changes.data_sources;
     let row = |effect, key: &Key, what: &str| Row::new(effect, "DataSource", key, what);
-    let created = changes
-        .created
-        .iter()
-        .map(|key| row(Effect::SourceNotCreated, key, words::SOURCE_NOT_CREATED));
+    let mut rows = Vec::new();
+    for key in &changes.created {
+        if of_templates.contains(key) {
+            rows.push(row(
+                Effect::SourceNotCreated,
+                key,
+                words::SOURCE_NOT_CREATED,
+            ));
+        }
+    }
+    for pointer in &changes.retargeted {
+        if of_templates.contains(&pointer.key) {
+            let (from, to) = (&pointer.from, &pointer.to);
+            let what = words::points_elsewhere([from, to]);
+            let row = row(Effect::PointsElsewhere, &pointer.key, &what)
+                .about("pointsTo", from.as_deref())
+                .about("willPointTo", to.as_deref());
+            rows.push(row);
+        }
+    }
     // A DataSource that is deleted because its DataImportCron is rejected is still wanted.
     let managed: BTreeSet<Key> = forecast.crons.iter().map(Cron::source).collect();
-    let deleted = changes
-        .deleted
-        .iter()
-        .filter(|key| !managed.contains(*key))
-        .map(|key| row(Effect::SourceUnwanted, key, words::SOURCE_UNWANTED));
-    let retargeted = changes.retargeted.iter().map(|Retarget { key, from, to }| {
-        let what = words::points_elsewhere([from, to]);
-        row(Effect::PointsElsewhere, key, &what)
-            .about("pointsTo", from.as_deref())
-            .about("willPointTo", to.as_deref())
-    });
-    created
-        .chain(retargeted)
-        .chain(deleted)
-        .filter(|row| {
-            let key = Key::new(row.namespace.raw(), row.name.raw());
-            let is_told = !is_of_bundle(&key) || of_crons.contains(&key);
-            of_templates.contains(&key) || row.effect == Effect::SourceUnwanted && is_told
-        })
-        .collect()
+    for key in &changes.deleted {
+        let has_cron = real
+            .get(key)
+            .is_some_and(|source| source.metadata.cron().is_some());
+        let is_told = of_templates.contains(key) || !is_of_bundle(key) || has_cron;
+        if is_told && !managed.contains(key) {
+            rows.push(row(Effect::SourceUnwanted, key, words::SOURCE_UNWANTED));
+        }
+    }
+    rows
 }
 
 impl ImageState {
@@ -209,10 +208,8 @@ impl ImageState {
                 ..Self::shown(Effect::Ready, done)
             };
         }
-        let volume = real
-            .current_imports
-            .first()
-            .and_then(|import| volumes.get(&real.metadata.beside(&import.volume)));
+        let import = real.current_imports.first();
+        let volume = import.and_then(|import| volumes.get(&real.metadata.beside(&import.volume)));
         if let Some(running) = volume.and_then(|volume| failure(volume)) {
             let failing = Self::shown(Effect::Failing, running);
             let message = failing.message.filter(|message| !message.is_empty());
@@ -221,9 +218,11 @@ impl ImageState {
                 ..failing
             };
         }
+        // CDI's condition has the phase of the DataVolume as its reason.
         let reason = progressing.and_then(|condition| condition.reason.as_deref());
+        let reason = reason.unwrap_or_default();
         // Without an import, the other condition gives the reason.
-        let shown = match reason.unwrap_or_default() {
+        let shown = match reason {
             "NoImport" | "" => up_to_date.or(progressing),
             _ => progressing,
         };
@@ -233,27 +232,21 @@ impl ImageState {
                 ..Self::new(Effect::Waiting, Some(words::NO_REPORT))
             };
         };
-        if let Some("NotAuthorized" | "Failed" | "Unknown") = reason {
+        if matches!(reason, "NotAuthorized" | "Failed" | "Unknown") {
             return Self::shown(Effect::Failing, shown);
         }
-        // CDI's condition has the phase of the DataVolume as its reason.
-        let is_phase = |end: &&str| reason.is_some_and(|reason| reason.ends_with(end));
-        let is_running = ["Scheduled", "InProgress"].iter().any(is_phase);
+        let is_running = reason.ends_with("Scheduled") || reason.ends_with("InProgress");
         if !is_running && progressing.is_none_or(|condition| condition.status != "True") {
             return Self::shown(Effect::Waiting, shown);
         }
-        let mut details = Vec::new();
-        if let Some(volume) = volume {
-            let progress = &volume.progress;
-            if !progress.is_empty() && progress != "N/A" {
-                details.push(progress.clone());
-            }
-            if volume.restarts > 0 {
-                details.push(words::restarted(volume.restarts));
-            }
-        }
+        let progress = volume
+            .map(|volume| volume.progress.clone())
+            .filter(|progress| !progress.is_empty() && progress != "N/A");
+        let restarts = volume.map_or(0, |volume| volume.restarts);
+        let restarted = (restarts > 0).then(|| words::restarted(restarts));
+        let details: Vec<String> = progress.into_iter().chain(restarted).collect();
         Self {
-            message: (!details.is_empty()).then(|| details.join(", ")),
+            message: Some(details.join(", ")).filter(|details| !details.is_empty()),
             ..Self::shown(Effect::Importing, shown)
         }
     }
@@ -262,33 +255,29 @@ impl ImageState {
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
     /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
-    fn beside(self, cron: &Cron, source: &DataSource, kubectl: &Kubectl) -> Self {
+    fn beside(mut self, cron: &Cron, source: &DataSource, kubectl: &Kubectl) -> Self {
         let owner = source.metadata.cron();
         let is_managed = owner == Some(cron.name.raw()) || source.metadata.is_of_ssp();
         let ready = condition(&source.conditions, "Ready");
+        let is_ready = is_ready(source);
         match (self.effect, ready) {
             (Effect::Ready | Effect::Waiting, _) if !is_managed => {
                 let (namespace, source) = (&cron.namespace, &cron.managed_data_source);
-                Self {
+                return Self {
                     command: kubectl.hand_over(namespace, source, &cron.name),
                     ..Self::new(Effect::NotManaged, Some(&words::label(owner)))
-                }
+                };
             }
             (Effect::Ready, Some(ready)) if ready.status == "False" => {
-                Self::shown(Effect::SourceNotReady, ready)
+                return Self::shown(Effect::SourceNotReady, ready);
             }
-            (Effect::Rejected | Effect::NeverImported, Some(ready)) if ready.status == "True" => {
-                Self {
-                    effect: Effect::NotUpdated,
-                    ..self
-                }
+            (Effect::Rejected | Effect::NeverImported, _) if is_ready => {
+                self.effect = Effect::NotUpdated;
             }
-            (Effect::Failing | Effect::Waiting, Some(ready)) => Self {
-                has_older_disk: ready.status == "True",
-                ..self
-            },
-            _ => self,
+            (Effect::Failing | Effect::Waiting, _) => self.has_older_disk = is_ready,
+            _ => {}
         }
+        self
     }
 }
 
@@ -299,14 +288,10 @@ impl ImageState {
 fn failure(volume: &DataVolume) -> Option<&Condition> {
     let running = condition(&volume.conditions, "Running")?;
     let has_message = !message(running).is_empty();
-    let is_normal = [
-        "Completed",
-        "ContainerCreating",
-        "Pending",
-        "PodInitializing",
-        "ScratchSpaceRequired",
-    ]
-    .contains(&running.reason.as_deref().unwrap_or_default());
+    let is_normal = matches!(
+        running.reason.as_deref().unwrap_or_default(),
+        "Completed" | "ContainerCreating" | "Pending" | "PodInitializing" | "ScratchSpaceRequired"
+    );
     let is_stopped = running.status == "False";
     let has_failed = volume.phase == "Failed";
     (has_failed || is_stopped && has_message && !is_normal).then_some(running)

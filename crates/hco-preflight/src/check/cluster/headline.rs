@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use anstyle::Style;
 
-use super::{Checked, problems};
+use super::Checked;
 use crate::prose::count;
 use crate::rows::no_forecast::NoForecast;
 use crate::rows::{Effect, Row, Severity, stops};
 use crate::terminal::{GREEN, RED, YELLOW};
 
-/// Where the rows of an effect stand in the headline.
-const PARTS: [(&[Effect], &str, [&str; 2]); 8] = [
-    (&[Effect::Failing], "import", [" fails", " fail"]),
+/// What the headline says about one object, and about several, with one of these effects.
+const PARTS: [(&[Effect], [&str; 2]); 8] = [
+    (&[Effect::Failing], ["import fails", "imports fail"]),
     (
         &[
             Effect::Rejected,
@@ -22,26 +22,25 @@ const PARTS: [(&[Effect], &str, [&str; 2]); 8] = [
             Effect::Waiting,
             Effect::SourceNotReady,
         ],
-        "boot source",
-        [" has no disk", " have no disk"],
+        ["boot source has no disk", "boot sources have no disk"],
     ),
     (
         &[Effect::NotManaged, Effect::NotUpdated],
-        "boot source",
-        [" is not updated", " are not updated"],
+        ["boot source is not updated", "boot sources are not updated"],
     ),
     (
         &[Effect::Outdated],
-        "boot source",
         [
-            " has an outdated DataImportCron",
-            " have outdated DataImportCrons",
+            "boot source has an outdated DataImportCron",
+            "boot sources have outdated DataImportCrons",
         ],
     ),
     (
         &[Effect::Unwanted, Effect::SourceUnwanted],
-        "boot source",
-        [" is still to be deleted", " are still to be deleted"],
+        [
+            "boot source is still to be deleted",
+            "boot sources are still to be deleted",
+        ],
     ),
     (
         &[
@@ -51,77 +50,92 @@ const PARTS: [(&[Effect], &str, [&str; 2]); 8] = [
             Effect::NoNode,
             Effect::RejectedByKubeVirt,
         ],
-        "VM",
-        [" cannot start", " cannot start"],
+        ["VM cannot start", "VMs cannot start"],
     ),
     (
         &[Effect::AlreadyOrphaned],
-        "VM",
-        [" is orphaned", " are orphaned"],
+        ["VM is orphaned", "VMs are orphaned"],
     ),
-    (&[Effect::Importing], "import", [" runs", " run"]),
+    (&[Effect::Importing], ["import runs", "imports run"]),
 ];
 
-/// The headline, with the style of its first word.
-pub(super) fn of(checked: &Checked) -> (Style, String) {
+/// The result with its style, and the details.
+pub(super) fn of(checked: &Checked) -> (Style, String, String) {
     let rows = &checked.rows;
-    let number = number_of_problems(rows);
-    let mut parts = problems::names(&checked.situation.current().report.findings);
-    let stops: BTreeSet<&str> = checked.stops.iter().map(stops::template).collect();
+    let mut parts: Vec<String> = checked
+        .of_effects(&[Effect::Problem])
+        .filter_map(|row| match row.about.get("alert") {
+            Some(alert) => Some(format!("{alert} fires")),
+            None => row.about.get("rule").map(|rule| rule.to_string()),
+        })
+        .collect();
+    parts.dedup();
+    let stops: BTreeSet<&str> = checked.stops().map(stops::template).collect();
     if !stops.is_empty() {
         let templates = Vec::from_iter(stops).join(", ");
-        let alert = Effect::StopsSsp.alert().unwrap_or_default();
-        parts.push(format!("SSP is stopped by {templates} ({alert})"));
+        let what = format!("SSP is stopped by {templates}");
+        parts.push(with_alert(what, &[Effect::StopsSsp]));
     }
-    let mut unhealthy: Vec<&str> = of_effects(rows, &[Effect::Unhealthy])
-        .map(|row| row.kind)
-        .collect();
-    unhealthy.dedup();
+    let kinds = |effect| {
+        let mut kinds: Vec<&str> = checked.of_effects(&[effect]).map(|row| row.kind).collect();
+        kinds.dedup();
+        kinds
+    };
+    let unhealthy = kinds(Effect::Unhealthy);
     if !unhealthy.is_empty() {
-        let alert = Effect::Unhealthy.alert().unwrap_or_default();
-        let kinds = unhealthy.join(" and ");
-        parts.push(format!("see the conditions of {kinds} ({alert})"));
+        let what = format!("see the conditions of {}", unhealthy.join(" and "));
+        parts.push(with_alert(what, &[Effect::Unhealthy]));
     }
-    for (effects, what, [one, several]) in PARTS {
+    for (effects, [one, several]) in PARTS {
         let is_older = |row: &&Row| row.effect == Effect::Waiting && row.severity == Severity::Info;
-        let objects: BTreeSet<_> = of_effects(rows, effects)
+        let objects: BTreeSet<_> = checked
+            .of_effects(effects)
             .filter(|row| !is_older(row))
             .map(Row::key)
             .collect();
-        let number = objects.len();
-        let end = if number == 1 { one } else { several };
-        if number > 0 {
-            let alert = effects
-                .iter()
-                .find_map(|effect| effect.alert())
-                .map_or_else(String::new, |alert| format!(" ({alert})"));
-            parts.push(format!("{}{end}{alert}", count(number, what)));
-        }
+        let what = match objects.len() {
+            0 => continue,
+            1 => format!("1 {one}"),
+            number => format!("{number} {several}"),
+        };
+        parts.push(with_alert(what, effects));
     }
-    let rejected = of_effects(rows, &[Effect::StopsSsp]).filter(|row| row.kind == "HyperConverged");
-    let reasons = of_effects(rows, &[Effect::NoForecast]).chain(rejected);
+    let rejected = checked
+        .of_effects(&[Effect::StopsSsp])
+        .filter(|row| row.kind == "HyperConverged");
+    let reasons = checked.of_effects(&[Effect::NoForecast]).chain(rejected);
     parts.extend(reasons.map(|row| row.detail.to_string()));
     if parts.is_empty() {
         parts.push(disks(checked));
     }
-    let unread: Vec<&str> = of_effects(rows, &[Effect::NotRead])
-        .map(|row| row.kind)
-        .collect();
+    let unread = kinds(Effect::NotRead);
     if !unread.is_empty() {
         parts.push(format!("not read: {}", unread.join(", ")));
     }
-    let warnings = of_effects(rows, &[Effect::MinorProblem]).count();
-    let what = parts.join("; ");
-    let worst = rows.iter().map(|row| row.severity).max();
-    match (number, worst) {
-        (1.., _) => (RED, format!("{}: {what}", count(number, "problem"))),
-        (0, Some(Severity::Unknown)) => (YELLOW, format!("not everything is known: {what}")),
-        (0, _) if !unread.is_empty() => (YELLOW, format!("no problem in what was read: {what}")),
-        (0, _) if warnings > 0 => (
+    let number = number_of_problems(rows);
+    let warnings = checked.of_effects(&[Effect::MinorProblem]).count();
+    let is_unknown = rows.iter().any(|row| row.severity == Severity::Unknown);
+    let (style, result) = if number > 0 {
+        (RED, count(number, "problem"))
+    } else if is_unknown {
+        (YELLOW, "not everything is known".to_owned())
+    } else if !unread.is_empty() {
+        (YELLOW, "no problem in what was read".to_owned())
+    } else if warnings > 0 {
+        (
             YELLOW,
-            format!("no problem, {}: {what}", count(warnings, "warning")),
-        ),
-        (0, _) => (GREEN, format!("no problem: {what}")),
+            format!("no problem, {}", count(warnings, "warning")),
+        )
+    } else {
+        (GREEN, "no problem".to_owned())
+    };
+    (style, result, parts.join("; "))
+}
+
+fn with_alert(what: String, effects: &[Effect]) -> String {
+    match effects.iter().find_map(|effect| effect.alert()) {
+        Some(alert) => format!("{what} ({alert})"),
+        None => what,
     }
 }
 
@@ -145,16 +159,11 @@ fn disks(checked: &Checked) -> String {
     if let Err(NoForecast::NotDeployed) = checked.situation.outlook {
         return NoForecast::NotDeployed.why().to_owned();
     }
-    let number = |effects| of_effects(&checked.rows, effects).count();
-    let with_disk = number(&[Effect::Ready, Effect::ExistingDisk]);
-    match with_disk {
+    let number = |effects: &[Effect]| checked.of_effects(effects).count();
+    match number(&[Effect::Ready, Effect::ExistingDisk]) {
         0 if number(&[Effect::Unknown]) > 0 => "golden images are unknown".to_owned(),
         0 => "there are no golden images".to_owned(),
         1 => "1 golden image has a disk".to_owned(),
-        _ => format!("{with_disk} golden images have a disk"),
+        number => format!("{number} golden images have a disk"),
     }
-}
-
-fn of_effects<'r>(rows: &'r [Row], effects: &'r [Effect]) -> impl Iterator<Item = &'r Row> {
-    rows.iter().filter(|row| effects.contains(&row.effect))
 }

@@ -5,19 +5,18 @@ use std::collections::BTreeSet;
 use cluster::foreign::one_line;
 
 use super::{Checked, headline};
-use crate::prose::{count, fix_once, folded, line};
+use crate::prose::{count, fix, folded, line};
 use crate::report::{Finding, NAMED};
-use crate::rows::Effect;
 use crate::rows::facts::Fact;
 use crate::rows::text::{self, by_effect, by_namespace, of_effects, of_kind};
+use crate::rows::{Effect, Row};
 use crate::terminal::{BOLD, DIM};
 
 pub(super) fn render(checked: &Checked, program: &str) -> String {
     let (situation, rows) = (&checked.situation, &checked.rows);
     let mut text = String::new();
-    let (style, headline) = headline::of(checked);
-    let (word, rest) = headline.split_once(':').unwrap_or((&headline, ""));
-    let headline = format!("{style}{word}{style:#}:{}", one_line(rest));
+    let (style, result, details) = headline::of(checked);
+    let headline = format!("{style}{result}{style:#}: {}", one_line(&details));
     line!(text, "{}\n", folded(&headline, 2));
     let report = &situation.after.report;
     let facts = Fact::all(situation, [report, report]);
@@ -27,7 +26,7 @@ pub(super) fn render(checked: &Checked, program: &str) -> String {
     of_effects(&mut text, "conditions", rows, &conditions);
     let forecast = situation.forecast_after();
     let stopped = forecast.and_then(|forecast| forecast.stopped);
-    let stops: Vec<_> = checked.stops.iter().collect();
+    let stops: Vec<_> = checked.stops().collect();
     text::stops(&mut text, "what stops SSP", stopped, &stops);
     let images = of_kind(rows, "DataSource");
     if images.is_empty() {
@@ -48,18 +47,20 @@ pub(super) fn render(checked: &Checked, program: &str) -> String {
 
 /// The problems of the HyperConverged. Findings with the same fix share it.
 fn problems(text: &mut String, checked: &Checked) {
-    let mut title = format!("\n{BOLD}problems{BOLD:#}\n");
     let findings = &checked.situation.current().report.findings;
+    if !findings.is_empty() {
+        line!(text, "\n{BOLD}problems{BOLD:#}");
+    }
     let mut shown = BTreeSet::new();
-    for (index, (finding, row)) in findings.iter().zip(&checked.rows).enumerate() {
-        let (style, sign) = row.effect.sign();
-        let line = format!("  {style}{sign}{style:#} {}", row.detail);
-        line!(text, "{title}{}", folded(&line, 4));
-        title.clear();
-        let next = findings.get(index + 1);
-        if next.is_none_or(|next| next.fix_text() != finding.fix_text()) {
-            fix_once(text, &mut shown, &finding.fix_text());
+    let problems: Vec<(&Finding, &Row)> = findings.iter().zip(&checked.rows).collect();
+    for alike in problems.chunk_by(|(one, _), (other, _)| one.fix_text() == other.fix_text()) {
+        for (_, row) in alike {
+            let (style, sign) = row.effect.sign();
+            let line = format!("  {style}{sign}{style:#} {}", row.detail);
+            line!(text, "{}", folded(&line, 4));
         }
+        let texts = alike.first().map(|(finding, _)| finding.fix_text());
+        fix(text, &mut shown, &texts.unwrap_or_default());
     }
 }
 

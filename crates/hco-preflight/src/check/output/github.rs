@@ -10,30 +10,19 @@ pub(crate) fn render(verdicts: &Verdicts) -> String {
     for entry in Entry::all(verdicts) {
         let word = match entry.severity {
             Severity::Unjudged | Severity::Denied => "error",
-            Severity::Reported | Severity::Warning => "warning",
+            Severity::Warning => "warning",
             Severity::Carried => "notice",
         };
-        let title = match (entry.object, entry.finding) {
-            (Some(object), None) => object.name(),
-            (Some(_), Some(_)) => entry.rule.to_owned(),
-            (None, _) => "not checked".to_owned(),
+        let (title, path) = match (entry.object, entry.finding) {
+            (None, _) => ("not checked".to_owned(), String::new()),
+            (Some(object), None) => (object, String::new()),
+            (_, Some(finding)) => (entry.rule.to_owned(), format!("\n{}", finding.path)),
         };
-        let at = entry.in_repository().map(|(file, line)| {
-            let file = property(&file);
-            format!("file={file},line={line},")
+        let at = entry.place.map_or_else(String::new, |(file, line)| {
+            format!("file={},line={line},", property(&file))
         });
-        let path = entry
-            .finding
-            .map(|finding| format!("\n{}", finding.path))
-            .unwrap_or_default();
-        let message = entry.named() + &path;
-        line!(
-            text,
-            "::{word} {}title={}::{}",
-            at.unwrap_or_default(),
-            property(&title),
-            data(&message)
-        );
+        let (title, message) = (property(&title), data(&(entry.text + &path)));
+        line!(text, "::{word} {at}title={title}::{message}");
     }
     text
 }

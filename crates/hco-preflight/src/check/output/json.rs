@@ -3,25 +3,21 @@
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::verdict::{Judged, Verdicts};
 
 pub(crate) fn render(verdicts: &Verdicts) -> Value {
-    let errors = verdicts
-        .failures
-        .iter()
-        .map(|Failure { place, what }| {
-            let (file, line) = place
-                .as_ref()
-                .map(|place| (&place.file, place.line))
-                .unzip();
-            json!({"file": file, "line": line, "what": what})
-        })
-        .collect::<Vec<_>>();
+    let errors = verdicts.failures.iter().map(|failure| {
+        let place = failure.place.as_ref();
+        let (file, line) = (
+            place.map(|place| &place.file),
+            place.map(|place| place.line),
+        );
+        json!({"file": file, "line": line, "what": failure.what})
+    });
     let mut document = json!({
         "allowed": verdicts.exit() == Exit::Accepted,
-        "objects": verdicts.objects.iter().map(object).collect::<Vec<_>>(),
-        "errors": errors,
+        "objects": verdicts.objects.iter().map(object).collect::<Value>(),
+        "errors": errors.collect::<Value>(),
     });
     if let (Some(cluster), Some(fields)) = (&verdicts.cluster, document.as_object_mut()) {
         fields.insert("cluster".to_owned(), json!(cluster));
@@ -30,8 +26,9 @@ pub(crate) fn render(verdicts: &Verdicts) -> Value {
 }
 
 /// These fields of an object are left out if they are empty. Other unknown values are null.
+const OPTIONAL: [&str; 3] = ["virtualMachine", "notChecked", "message"];
+
 fn object(judged: &Judged) -> Value {
-    const OPTIONAL: [&str; 3] = ["virtualMachine", "notChecked", "message"];
     let (report, identity) = (&judged.report, &judged.question.identity);
     let place = judged.place_of(None);
     let findings = report.findings.iter().map(|finding| {
@@ -60,16 +57,16 @@ fn object(judged: &Judged) -> Value {
         "controlPlaneArchitectures": report.control_plane_architectures,
         "multiArchImport": report.multi_arch_import,
         "virtualMachine": report.virtual_machine,
-        "findings": findings.collect::<Vec<_>>(),
+        "findings": findings.collect::<Value>(),
         "moreFindings": report.more_findings,
         "repairs": report.repairs,
         "notChecked": report.not_checked,
         "message": judged.message(),
     });
     if let Some(fields) = object.as_object_mut() {
-        let is_empty =
-            |value: &Value| *value == json!(null) || *value == json!(false) || *value == json!([]);
-        fields.retain(|name, value| !OPTIONAL.contains(&name.as_str()) || !is_empty(value));
+        fields.retain(|name, value| {
+            !OPTIONAL.contains(&&**name) || !value.is_null() && *value != json!([])
+        });
     }
     object
 }

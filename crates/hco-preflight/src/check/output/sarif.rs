@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use crate::check::entry::{CLUSTER, Entry, OBJECT, Severity};
 use crate::exit::Exit;
 use crate::explain::{self, Page};
-use crate::verdict::{Judged, Verdicts};
+use crate::verdict::Verdicts;
 
 pub(crate) fn render(verdicts: &Verdicts) -> Value {
-    let entries = Entry::all(verdicts);
-    let (of_objects, others): (Vec<&Entry<'_>>, Vec<_>) =
-        entries.iter().partition(|entry| entry.object.is_some());
+    let (of_objects, others): (Vec<Entry<'_>>, Vec<_>) = Entry::all(verdicts)
+        .into_iter()
+        .partition(|entry| entry.object.is_some());
     let results: Value = of_objects.into_iter().map(result).collect();
     let notifications: Value = others.into_iter().map(notification).collect();
     let of_object = json!({
@@ -62,11 +62,11 @@ fn rule((rule, page): (&Rule, Page)) -> Value {
     })
 }
 
-fn result(entry: &Entry<'_>) -> Value {
-    let name = entry.object.map(Judged::name).unwrap_or_default();
+fn result(entry: Entry<'_>) -> Value {
+    let name = entry.object.unwrap_or_default();
     // GitHub does not accept a result without a file.
     let in_cluster = || (format!("{CLUSTER}/{name}"), 1);
-    let physical = physical(entry.in_repository().unwrap_or_else(in_cluster));
+    let physical = physical(entry.place.unwrap_or_else(in_cluster));
     let field = match entry.finding {
         Some(finding) => format!("{name}:{}", Foreign::raw(&finding.path)),
         None => name,
@@ -75,10 +75,10 @@ fn result(entry: &Entry<'_>) -> Value {
         "ruleId": entry.rule,
         "level": match entry.severity {
             Severity::Unjudged | Severity::Denied => "error",
-            Severity::Reported | Severity::Warning => "warning",
+            Severity::Warning => "warning",
             Severity::Carried => "note",
         },
-        "message": {"text": without_links(&entry.named())},
+        "message": {"text": without_links(&entry.text)},
         "locations": [{
             "physicalLocation": physical,
             "logicalLocations": [{"fullyQualifiedName": field, "kind": "member"}],
@@ -87,16 +87,14 @@ fn result(entry: &Entry<'_>) -> Value {
     })
 }
 
-fn notification(entry: &Entry<'_>) -> Value {
-    let locations: Vec<Value> = entry
-        .in_repository()
-        .map(physical)
+fn notification(entry: Entry<'_>) -> Value {
+    let place = entry.place.map(physical).into_iter();
+    let locations: Value = place
         .map(|place| json!({"physicalLocation": place}))
-        .into_iter()
         .collect();
     json!({
         "level": "error",
-        "message": {"text": without_links(&entry.named())},
+        "message": {"text": without_links(&entry.text)},
         "locations": locations,
     })
 }

@@ -7,8 +7,8 @@ use anstyle::Style;
 use cluster::foreign::{self, one_line};
 
 use crate::exit::Exit;
-use crate::prose::{count, fix, fix_once, line, table, wrap};
-use crate::report::{Boot, Finding, Level};
+use crate::prose::{count, fix, line, table, wrap};
+use crate::report::{Boot, Finding, Level, Template, architecture, counted, listed};
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, width};
 use crate::verdict::{Judged, Verdicts};
 
@@ -44,24 +44,18 @@ fn block(text: &mut String, object: &Judged) {
         line!(text, "  {DIM}by {policy}{DIM:#}");
     }
     text.push('\n');
-    let before = text.len();
-    for (name, fact) in object.facts() {
-        line!(text, "  {name:<27}{fact}");
-    }
-    if text.len() > before {
-        text.push('\n');
-    }
+    facts(text, object);
     images(text, object);
+    let mut shown = BTreeSet::new();
     if let Some(message) = object.message() {
         let message = foreign::lines(message);
         let (sentences, fixes) = message.split_once("\nfix: ").unwrap_or((&message, ""));
         for line in wrap(sentences, 4) {
             line!(text, "    {line}");
         }
-        fix(text, fixes);
+        fix(text, &mut shown, fixes);
         text.push('\n');
     }
-    let mut shown = BTreeSet::new();
     for level in [Level::Deny, Level::Warn] {
         let found: Vec<&Finding> = object.of(level).collect();
         // The findings are sorted by rule.
@@ -69,14 +63,41 @@ fn block(text: &mut String, object: &Judged) {
             rule(text, object, group, &mut shown);
         }
     }
-    let mut existing = object.of(Level::Carried).peekable();
-    if existing.peek().is_some() {
+    let existing: Vec<&Finding> = object.of(Level::Carried).collect();
+    if !existing.is_empty() {
         let title = "· existing problems, which do not cause a denial";
         line!(text, "  {DIM}{title}{DIM:#}");
         for finding in existing {
             let (rule, fact, at) = (&finding.rule, &finding.fact, object.at(Some(finding)));
             line!(text, "    {DIM}{rule}: {fact} ({at}){DIM:#}");
         }
+        text.push('\n');
+    }
+}
+
+/// Facts about the cluster and the import.
+fn facts(text: &mut String, object: &Judged) {
+    let report = &object.report;
+    let control_plane = report.control_plane_architectures.as_deref();
+    let import = report.multi_arch_import.map(|import| import.into_str());
+    let facts = [
+        (
+            "architecture",
+            report.virtual_machine.as_ref().map(architecture),
+        ),
+        ("workload nodes", report.nodes.as_ref().map(counted)),
+        ("control plane", control_plane.map(listed)),
+        ("multi-architecture import", import.map(str::to_owned)),
+    ];
+    let before = text.len();
+    for (name, fact) in facts {
+        match fact.as_deref() {
+            None => {}
+            Some("") => line!(text, "  {name:<27}none"),
+            Some(fact) => line!(text, "  {name:<27}{fact}"),
+        }
+    }
+    if text.len() > before {
         text.push('\n');
     }
 }
@@ -92,17 +113,14 @@ fn images(text: &mut String, object: &Judged) {
         // All columns have space for the longest common state.
         .map(|head| format!("{head:<14}"))
         .collect();
-    let rows: Vec<(String, Vec<_>)> = templates
-        .iter()
-        .map(|template| {
-            let boot = |name| template.architectures.get(name).copied();
-            let cells = nodes.keys().map(|name| {
-                let boot = boot(name).unwrap_or(Boot::Unknown);
-                cell(name, boot)
-            });
-            (template.name.to_string(), cells.collect())
-        })
-        .collect();
+    let row = |template: &Template| {
+        let cells = nodes.keys().map(|name| {
+            let boot = template.architectures.get(name);
+            cell(name, boot.copied().unwrap_or(Boot::Unknown))
+        });
+        (template.name.to_string(), cells.collect())
+    };
+    let rows: Vec<(String, Vec<_>)> = templates.iter().map(row).collect();
     table(text, ("  ", 48), "golden images", &heads, &rows);
     text.push('\n');
 }
@@ -117,84 +135,84 @@ fn cell(architecture: &str, boot: Boot) -> (Style, String) {
     }
 }
 
-/// The states in the tables of images, with their meanings.
-const LEGEND: [(Boot, &str); 4] = [
-    (
-        Boot::InImage,
-        "image has: imported, and the registry has the image for the architecture",
-    ),
-    (
-        Boot::Expected,
-        "expected: imported, if the image has the architecture; with the import on, --images looks it up",
-    ),
-    (
-        Boot::NotImported,
-        "not imported: no disk of this architecture, or the image lacks it",
-    ),
-    (
-        Boot::Unknown,
-        "unknown: the node that imports the image decides, or the image could not be read",
-    ),
-];
+fn meaning(boot: Boot) -> &'static str {
+    match boot {
+        Boot::InImage => "image has: imported, and the registry has the image for the architecture",
+        Boot::Expected => {
+            "expected: imported, if the image has the architecture; with the import on, --images looks it up"
+        }
+        Boot::NotImported => "not imported: no disk of this architecture, or the image lacks it",
+        Boot::Unknown => {
+            "unknown: the node that imports the image decides, or the image could not be read"
+        }
+    }
+}
 
+/// The meanings of the states that the tables of images have.
 fn legend(text: &mut String, objects: &[Judged]) {
-    for (boot, meaning) in LEGEND {
-        if objects
-            .iter()
-            .filter_map(|object| object.images())
-            .flat_map(|(templates, _)| templates)
-            .any(|template| template.architectures.values().any(|cell| *cell == boot))
-        {
-            line!(text, "{DIM}{meaning}{DIM:#}");
+    let states: Vec<&Boot> = objects
+        .iter()
+        .filter_map(Judged::images)
+        .flat_map(|(templates, _)| templates)
+        .flat_map(|template| template.architectures.values())
+        .collect();
+    for boot in [
+        Boot::InImage,
+        Boot::Expected,
+        Boot::NotImported,
+        Boot::Unknown,
+    ] {
+        if states.contains(&&boot) {
+            line!(text, "{DIM}{}{DIM:#}", meaning(boot));
         }
     }
 }
 
 /// The findings of one rule and level. Findings with the same fix share it.
 fn rule(text: &mut String, object: &Judged, group: &[&Finding], shown: &mut BTreeSet<String>) {
-    for (index, finding) in group.iter().enumerate() {
-        if index == 0 {
-            let (style, sign) = match finding.level {
-                Level::Deny => (RED, '✘'),
-                Level::Warn | Level::Carried => (YELLOW, '!'),
-            };
-            let (level, rule) = (finding.level.into_str(), &finding.rule);
-            let level = format!("{style}{sign} {level}{style:#}");
-            line!(text, "  {level}  {BOLD}{rule}{BOLD:#}");
+    if let [Finding { rule, level, .. }, ..] = group {
+        let (style, sign) = match level {
+            Level::Deny => (RED, '✘'),
+            Level::Warn | Level::Carried => (YELLOW, '!'),
+        };
+        let level = level.into_str();
+        line!(
+            text,
+            "  {style}{sign} {level}{style:#}  {BOLD}{rule}{BOLD:#}"
+        );
+    }
+    for alike in group.chunk_by(|one, other| one.fix_text() == other.fix_text()) {
+        for finding in alike {
+            for line in wrap(&finding.fact, 4) {
+                line!(text, "    {line}");
+            }
+            let (at, path) = (object.at(Some(finding)), finding.path.to_string());
+            let both = at.chars().count() + path.chars().count() + 6;
+            let between = if both > width() { "\n    " } else { "  " };
+            line!(text, "    {CYAN}{at}{CYAN:#}{between}{path}");
         }
-        for line in wrap(&finding.fact, 4) {
-            line!(text, "    {line}");
-        }
-        let (at, path) = (object.at(Some(finding)), finding.path.to_string());
-        let both = at.chars().count() + path.chars().count() + 6;
-        let between = if both > width() { "\n    " } else { "  " };
-        line!(text, "    {CYAN}{at}{CYAN:#}{between}{path}");
-        let next = group.get(index + 1);
-        if next.is_none_or(|next| next.fix_text() != finding.fix_text()) {
-            fix_once(text, shown, &finding.fix_text());
-        }
+        let texts = alike.first().map(|finding| finding.fix_text());
+        fix(text, shown, &texts.unwrap_or_default());
     }
     text.push('\n');
 }
 
 /// The number of objects by result, for example `2 accepted, 1 denied`.
 fn results(objects: &[Judged]) -> String {
-    let mut results = Vec::new();
-    for (exit, word, style) in [
+    let results = [
         (Exit::Accepted, "accepted", GREEN),
         (Exit::Denied, "denied", RED),
         (Exit::Unjudged, "not checked", RED),
-    ] {
-        match objects
-            .iter()
-            .filter(|object| object.exit() == exit)
-            .count()
-        {
-            0 => {}
-            all if all == objects.len() => results.push(format!("{style}{word}{style:#}")),
-            some => results.push(format!("{some} {style}{word}{style:#}")),
+    ];
+    let shown = |(exit, word, style): (Exit, &str, Style)| {
+        let same = objects.iter().filter(|object| object.exit() == exit);
+        match same.count() {
+            0 => None,
+            all if all == objects.len() => Some(format!("{style}{word}{style:#}")),
+            some => Some(format!("{some} {style}{word}{style:#}")),
         }
-    }
+    };
+    let results: Vec<String> = results.into_iter().filter_map(shown).collect();
     results.join(", ")
 }
 
@@ -205,31 +223,33 @@ fn closing(text: &mut String, verdicts: &Verdicts, name: &str) {
     let (problems, warnings): (usize, usize) = (of(Level::Deny), of(Level::Warn));
     let denials = count(problems, "denial");
     let are_denied = objects.iter().all(|object| object.exit() == Exit::Denied);
-    let mut summary = format!("{BOLD}{}{BOLD:#}: ", count(objects.len(), "object"));
-    match (problems, are_denied) {
-        (0, _) => summary += &results(objects),
-        (_, true) => drop(write!(summary, "{RED}{denials}{RED:#}")),
-        (_, false) => drop(write!(summary, "{}: {denials}", results(objects))),
-    }
+    let mut summary = match (problems, are_denied) {
+        (0, _) => results(objects),
+        (_, true) => format!("{RED}{denials}{RED:#}"),
+        (_, false) => format!("{}: {denials}", results(objects)),
+    };
     for (number, what) in [(warnings, "warning"), (verdicts.failures.len(), "error")] {
         if number > 0 {
             let _ = write!(summary, ", {}", count(number, what));
         }
     }
-    let fixable = objects
-        .iter()
-        .flat_map(|object| {
-            let findings = object.report.findings.iter();
-            findings.filter(|finding| object.question.can_fix(finding))
-        })
-        .count();
+    let fixable = |object: &Judged| {
+        let findings = object.report.findings.iter();
+        let fixable = findings.filter(|finding| object.question.can_fix(finding));
+        fixable.count()
+    };
+    let fixable: usize = objects.iter().map(fixable).sum();
     if fixable > 0 {
         let _ = write!(
             summary,
             "; {fixable} fixable: `{name} fix` with the same files and options"
         );
     }
-    line!(text, "{summary}");
+    line!(
+        text,
+        "{BOLD}{}{BOLD:#}: {summary}",
+        count(objects.len(), "object")
+    );
     if verdicts.exit() == Exit::Denied && problems > 0 {
         line!(text, "`{name} explain RULE` shows the page of a rule.");
     }
