@@ -1,7 +1,5 @@
 //! The exit codes.
 
-use std::process::ExitCode;
-
 /// The exit codes. For several objects, the most severe one counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
@@ -11,10 +9,4 @@ pub(crate) enum Exit {
     Denied = 1,
     /// Something could not be evaluated.
     Unjudged = 2,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
-    }
 }

@@ -52,16 +52,9 @@ impl fmt::Display for Failure {
 }
 
 /// There is nothing to check, for this reason. `--allow-empty` accepts that.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct Nothing(pub(crate) String);
-
-impl fmt::Display for Nothing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Nothing {}
 
 /// An error and its causes in one sentence. External text from an API server, a login, a module or a node list is
 /// escaped.

@@ -27,7 +27,7 @@ use crate::input::files::Source;
 use crate::input::{Check, Purpose, Question};
 use crate::kubectl::Kubectl;
 use crate::prose::count;
-use crate::report::{Level, Remedy};
+use crate::report::{Level, Remedy, unexplained};
 use crate::terminal::Terminal;
 use crate::verdict::Judged;
 
@@ -292,7 +292,7 @@ impl Fixed {
 fn summarize(fixed: &[Fixed], made: usize, exit: Exit, args: &args::Fix, terminal: &Terminal) {
     let (mut by_hand, mut to_confirm, mut to_choose) = (0, 0, 0);
     for object in fixed.iter().map(|fixed| &fixed.judged) {
-        if let Some(message) = object.message() {
+        if let Some(message) = unexplained(&object.report) {
             terminal.failure(&format!("{}: {message}", object.at(None)));
         }
         let findings = &object.report.findings;

@@ -68,5 +68,5 @@ fn main() -> ExitCode {
         terminal.failure(&chain(&error));
         Exit::Unjudged
     });
-    exit.into()
+    ExitCode::from(exit as u8)
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 use cluster::foreign;
-use textwrap::{Options, WordSeparator, WordSplitter};
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 use crate::terminal::{BOLD, GREEN, width};
 
@@ -19,28 +19,22 @@ macro_rules! line {
 }
 pub(crate) use line;
 
-fn options<'o>(width: usize) -> Options<'o> {
-    Options::new(width)
+/// Breaks a text into lines, with an indentation for the first line and one for the others. Only lines with a longer word
+/// can be longer.
+pub(crate) fn wrap(text: &str, first: &str, others: &str) -> String {
+    let options = Options::new(width())
+        .initial_indent(first)
+        .subsequent_indent(others)
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation)
-        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
-        .break_words(false)
-}
-
-/// Breaks a text into lines that fit beside an indentation. Only lines with a longer word can be longer.
-pub(crate) fn wrap(text: &str, indentation: usize) -> Vec<String> {
-    let options = options(width().saturating_sub(indentation));
-    text.lines()
-        .flat_map(|line| textwrap::wrap(line, &options))
-        .map(std::borrow::Cow::into_owned)
-        .collect()
+        .wrap_algorithm(WrapAlgorithm::FirstFit)
+        .break_words(false);
+    textwrap::fill(text, options)
 }
 
 /// Breaks a line of a plan or of a check of a cluster, and indents its further lines.
 pub(crate) fn folded(line: &str, indent: usize) -> String {
-    let indent = " ".repeat(indent);
-    let options = options(width()).subsequent_indent(&indent);
-    textwrap::wrap(line, options).join("\n")
+    wrap(line, "", &" ".repeat(indent))
 }
 
 /// `1 problem`, `2 problems`.
@@ -65,12 +59,10 @@ pub(crate) fn fix(text: &mut String, shown: &mut BTreeSet<String>, all: &str) {
                 line!(text, "           {paste}");
                 continue;
             }
-            for line in wrap(line, 9) {
-                line!(text, "    {GREEN}{label:<3}{GREEN:#}  {line}");
-                label = "";
-            }
+            let label = format!("    {GREEN}{label}{GREEN:#}  ");
+            line!(text, "{}", wrap(line, &label, "         "));
         }
-        label = "or";
+        label = "or ";
     }
 }
 

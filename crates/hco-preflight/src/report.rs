@@ -34,9 +34,9 @@ pub(crate) fn exit(report: &Report) -> Exit {
 
 /// The message, if no finding gives the reason.
 pub(crate) fn unexplained(report: &Report) -> Option<&str> {
-    let mut findings = report.findings.iter();
-    let is_denied = findings.any(|finding| finding.level == Level::Deny);
-    report.message.as_deref().filter(|_| !is_denied)
+    let is_denial = |finding: &Finding| finding.level == Level::Deny;
+    let message = report.message.as_deref();
+    message.filter(|_| !report.findings.iter().any(is_denial))
 }
 
 pub(crate) fn reason(report: &Report) -> String {
@@ -56,10 +56,8 @@ pub(crate) fn kubevirt(report: &Report) -> KubeVirt {
 
 /// How KubeVirt derives a VM's architecture, for users.
 pub(crate) fn architecture(machine: &Machine) -> String {
-    let architecture = machine
-        .architecture
-        .as_ref()
-        .map_or_else(|| "unknown".to_owned(), Foreign::to_string);
+    let unknown = Foreign::from("unknown");
+    let architecture = machine.architecture.as_ref().unwrap_or(&unknown);
     let why = match (&*machine.reason, &machine.preference, &machine.data_source) {
         ("explicit", ..) => "set in the VM".to_owned(),
         ("preference", Some(name), _) => format!("preferred by preference {name}"),
@@ -71,11 +69,10 @@ pub(crate) fn architecture(machine: &Machine) -> String {
 
 /// Whether HCO's webhook denies the request because of a finding, whatever the policy does.
 pub(crate) fn is_denied_by_hco(finding: &Finding) -> bool {
-    let consequence = finding.consequence;
-    matches!(
-        consequence,
-        Some(Consequence::HcoDenies | Consequence::HcoCrashes)
-    )
+    let denies = [Consequence::HcoDenies, Consequence::HcoCrashes];
+    finding
+        .consequence
+        .is_some_and(|consequence| denies.contains(&consequence))
 }
 
 /// Whether two findings are about the same problem of the same template.
@@ -85,11 +82,8 @@ pub(crate) fn is_same(one: &Finding, other: &Finding) -> bool {
 
 /// `amd64, arm64`.
 pub(crate) fn listed(names: &[impl Borrow<str>]) -> String {
-    names
-        .iter()
-        .map(|name| one_line(name.borrow()))
-        .collect::<Vec<_>>()
-        .join(", ")
+    let names: Vec<String> = names.iter().map(|name| one_line(name.borrow())).collect();
+    names.join(", ")
 }
 
 /// The maximum number of objects that are named for one reason.
@@ -106,9 +100,9 @@ pub(crate) fn is_in(names: &[Foreign], name: &str) -> bool {
 
 /// `amd64 (3), arm64 (2)`.
 pub(crate) fn counted(nodes: &BTreeMap<String, usize>) -> String {
-    nodes
+    let counted: Vec<String> = nodes
         .iter()
         .map(|(name, count)| format!("{} ({count})", one_line(name)))
-        .collect::<Vec<_>>()
-        .join(", ")
+        .collect();
+    counted.join(", ")
 }

@@ -1,6 +1,5 @@
 //! The verdict of the module on each object, and errors for objects that could not be evaluated.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cluster::Notes;
@@ -10,7 +9,7 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::failure::{Failure, Place};
 use crate::input::{Against, Policy, Question};
-use crate::report::{self, Finding, Level, Report, Template};
+use crate::report::{self, Finding, Level, Report};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
@@ -58,25 +57,17 @@ impl Judged {
 
     /// The place of the object, or of a finding in it; `None` for an object in the cluster.
     pub(crate) fn place_of(&self, finding: Option<&Finding>) -> Option<Place> {
-        let place = self.question.place()?;
-        let line = finding.and_then(|finding| self.line_of(finding));
-        Some(Place {
-            line: line.or(place.line),
-            ..place
-        })
+        let mut place = self.question.place()?;
+        if let Some(finding) = finding {
+            place.line = self.line_of(finding);
+        }
+        Some(place)
     }
 
     /// `FILE:LINE` of the object, or of a finding in it.
     pub(crate) fn at(&self, finding: Option<&Finding>) -> String {
         let place = self.place_of(finding);
         place.map_or_else(|| "in the cluster".to_owned(), |place| place.to_string())
-    }
-
-    /// The golden images, and the number of workload nodes by architecture; `None` if there are no images or no nodes.
-    pub(crate) fn images(&self) -> Option<(&[Template], &BTreeMap<String, usize>)> {
-        let templates = self.report.templates.as_deref()?;
-        let nodes = self.report.nodes.as_ref()?;
-        (!templates.is_empty() && !nodes.is_empty()).then_some((templates, nodes))
     }
 
     pub(crate) fn exit(&self) -> Exit {
@@ -88,11 +79,6 @@ impl Judged {
             .findings
             .iter()
             .filter(move |finding| finding.level == level)
-    }
-
-    /// The message of the module, if no finding gives the reason.
-    pub(crate) fn message(&self) -> Option<&str> {
-        report::unexplained(&self.report)
     }
 }
 
@@ -130,10 +116,9 @@ impl Verdicts {
                     "the change affects nothing that the policy checks, so existing problems are not listed; to list them, run this without {flag}"
                 ));
             }
-            let repairs = report.repairs.iter();
-            all.extend(
-                repairs.map(|repair| format!("the policy would repair this object: {repair}")),
-            );
+            for repair in &report.repairs {
+                all.push(format!("the policy would repair this object: {repair}"));
+            }
             if report.more_findings > 0 {
                 let number = report.more_findings;
                 all.push(format!("{number} more findings are not listed"));

@@ -179,8 +179,7 @@ impl Checked {
     }
 
     fn of_effects(&self, effects: &[Effect]) -> impl Iterator<Item = &Row> {
-        let rows = self.rows.iter();
-        rows.filter(|row| effects.contains(&row.effect))
+        self.rows.iter().filter(|row| effects.contains(&row.effect))
     }
 
     /// The objects that stop SSP.

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Component, PathBuf};
 
-use cluster::files::STDIN_NAME;
 use cluster::foreign::Foreign;
 use sha2::{Digest as _, Sha256};
 
 use crate::exit::Exit;
 use crate::failure::Place;
-use crate::report::{Finding, Level};
+use crate::report::{Finding, Level, unexplained};
 use crate::verdict::{Judged, Verdicts};
 
 /// The name in place of a file, for an error that is not about a file.
@@ -20,20 +19,10 @@ pub(crate) const OBJECT: &str = "object";
 
 const NOT_CHECKED: &str = "not-checked";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Severity {
-    /// Something could not be evaluated.
-    Unjudged,
-    Denied,
-    /// A warning, or a denial that the cluster would report without enforcing it.
-    Warning,
-    /// An existing problem, which does not deny the object.
-    Carried,
-}
-
 /// A finding, the message of an object without findings, or something that could not be evaluated.
 pub(crate) struct Entry<'v> {
-    pub(crate) severity: Severity,
+    /// `None` if something could not be evaluated. A denial that the cluster would only report is a warning.
+    pub(crate) level: Option<Level>,
     /// The id of a rule, or a replacement.
     pub(crate) rule: &'v str,
     /// The name of the object; `None` for an entry about a file, or about the whole check.
@@ -54,7 +43,7 @@ impl<'v> Entry<'v> {
     pub(crate) fn all(verdicts: &'v Verdicts) -> Vec<Self> {
         let mut entries: Vec<Self> = verdicts.objects.iter().flat_map(Self::of_object).collect();
         entries.extend(verdicts.failures.iter().map(|failure| Self {
-            severity: Severity::Unjudged,
+            level: None,
             rule: NOT_CHECKED,
             object: None,
             finding: None,
@@ -77,34 +66,26 @@ impl<'v> Entry<'v> {
         entries
     }
 
-    fn of_object(object: &'v Judged) -> Vec<Self> {
+    fn of_object(object: &'v Judged) -> impl Iterator<Item = Self> {
         let findings = object.report.findings.iter().map(|finding| {
-            let severity = match finding.level {
-                Level::Deny => Severity::Denied,
-                Level::Warn => Severity::Warning,
-                Level::Carried => Severity::Carried,
-            };
             let text = format!("{}\nfix: {}", finding.fact, finding.fix_text());
-            Self::new(object, Some(finding), severity, text)
+            Self::new(object, Some(finding), Some(finding.level), text)
         });
-        let message = object.message().map(|message| {
-            let severity = match object.exit() {
-                Exit::Unjudged => Severity::Unjudged,
-                Exit::Accepted | Exit::Denied => Severity::Denied,
-            };
-            Self::new(object, None, severity, message.to_owned())
+        let message = unexplained(&object.report).map(|message| {
+            let level = (object.exit() != Exit::Unjudged).then_some(Level::Deny);
+            Self::new(object, None, level, message.to_owned())
         });
-        findings.chain(message).collect()
+        findings.chain(message)
     }
 
     fn new(
         object: &'v Judged,
         finding: Option<&'v Finding>,
-        mut severity: Severity,
+        mut level: Option<Level>,
         mut text: String,
     ) -> Self {
-        if severity == Severity::Denied && object.is_only_reported() {
-            severity = Severity::Warning;
+        if level == Some(Level::Deny) && object.is_only_reported() {
+            level = Some(Level::Warn);
             text += "\nThe policy is in monitor mode: the cluster would only report this.";
         }
         let name = object.name();
@@ -121,7 +102,7 @@ impl<'v> Entry<'v> {
             identity.extend([template.as_ref().map_or("", Foreign::raw), value.raw()]);
         }
         Self {
-            severity,
+            level,
             rule,
             finding,
             place: object.place_of(finding).as_ref().map(in_repository),
@@ -156,9 +137,7 @@ fn in_repository(Place { file, line }: &Place) -> (String, usize) {
         .ancestors()
         .find(|directory| directory.join(".git").exists())
         .unwrap_or(&current);
-    let shown = match path.strip_prefix(root) {
-        Ok(path) if file != STDIN_NAME => path.display().to_string(),
-        _ => file.clone(),
-    };
+    let below = path.strip_prefix(root);
+    let shown = below.map_or_else(|_| file.clone(), |path| path.display().to_string());
     (shown, line.unwrap_or(1))
 }

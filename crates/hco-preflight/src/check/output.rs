@@ -16,16 +16,18 @@ use crate::terminal::{Terminal, print_json, print_markdown, print_raw};
 use crate::verdict::{Judged, Verdicts};
 
 pub(crate) fn print(verdicts: &Verdicts, format: Format, terminal: &Terminal) -> Result<()> {
-    let text = match format {
-        Format::Text => return terminal.print(&text::render(verdicts, &terminal.name)),
-        Format::Json => return print_json(&json::render(verdicts)),
-        Format::Sarif => return print_json(&sarif::render(verdicts)),
-        Format::Gitlab => return print_json(&gitlab::render(verdicts)),
-        Format::Markdown => return markdown(verdicts, &terminal.name),
-        // This format has no colors, so all control characters in it come from external text.
-        Format::Github => foreign::inert_anywhere(&foreign::lines(&github::render(verdicts))),
-    };
-    print_raw(text.as_bytes())
+    match format {
+        Format::Text => terminal.print(&text::render(verdicts, &terminal.name)),
+        Format::Json => print_json(&json::render(verdicts)),
+        Format::Sarif => print_json(&sarif::render(verdicts)),
+        Format::Gitlab => print_json(&gitlab::render(verdicts)),
+        Format::Markdown => markdown(verdicts, &terminal.name),
+        Format::Github => {
+            // This format has no colors, so all control characters in it come from external text.
+            let text = foreign::lines(&github::render(verdicts));
+            print_raw(foreign::inert_anywhere(&text).as_bytes())
+        }
+    }
 }
 
 /// The text below a heading with the result, for a comment on a merge request.

@@ -11,88 +11,34 @@ use super::{is_ready, message};
 use crate::input::{Outlook, Situation};
 use crate::kubectl::Kubectl;
 use crate::plan::boot_sources::is_of_bundle;
-use crate::report::{self, Cron};
+use crate::report::{self, Cron, Retarget};
 use crate::rows::{Command, Effect, Row, Severity, words};
 
 /// The state of a golden image.
-struct ImageState {
+struct ImageState<'c> {
     effect: Effect,
-    /// The time since which it has this state.
-    since: Option<String>,
+    /// The condition that reports it.
+    condition: Option<&'c Condition>,
     /// The message of CDI, or of the API server that rejects its DataImportCron.
     message: Option<String>,
-    /// A command that makes CDI continue.
-    command: Option<String>,
-    /// Whether its DataSource has a disk from an earlier import.
-    has_older_disk: bool,
-}
-
-impl ImageState {
-    fn new(effect: Effect, message: Option<&str>) -> Self {
-        Self {
-            effect,
-            since: None,
-            message: message.map(str::to_owned),
-            command: None,
-            has_older_disk: false,
-        }
-    }
-
-    /// With the time and the message of a condition.
-    fn shown(effect: Effect, condition: &Condition) -> Self {
-        let text = condition.message.as_ref();
-        Self {
-            since: condition.since.clone(),
-            ..Self::new(effect, text.map(|text| &*text.0))
-        }
-    }
-
-    /// The row of a golden image with this DataSource and this DataImportCron. While SSP is stopped, it deletes nothing.
-    fn row(self, source: &Key, cron: &Foreign, is_stopped: bool) -> Row {
-        let message = self.message.as_deref();
-        let detail = words::image(self.effect, cron, message, self.has_older_disk, is_stopped);
-        let row = Row::new(self.effect, "DataSource", source, &detail)
-            .about("dataImportCron", Some(cron))
-            .about("since", self.since.as_deref())
-            .about("message", message);
-        let severity = match self.effect {
-            // In a plan, nothing is lost if an image was not imported before.
-            Effect::Rejected | Effect::NeverImported => Severity::Loss,
-            Effect::Waiting if self.has_older_disk => Severity::Info,
-            _ => row.severity,
-        };
-        let when = match self.effect {
-            Effect::NotManaged => "fix",
-            _ => words::IF_NOTHING_CHANGES,
-        };
-        let command = |line| Command {
-            when: when.to_owned(),
-            line,
-        };
-        Row {
-            severity,
-            command: self.command.map(command),
-            ..row
-        }
-    }
 }
 
 /// The rows of the golden images and of DataSources.
 pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
-    let Ok(Outlook { forecast, changes }) = &observed.outlook else {
+    let Ok(outlook) = &observed.outlook else {
         return Vec::new();
     };
+    let Outlook { forecast, changes } = outlook;
     let world = &observed.world;
     let crons = world.crons.by(|cron| cron.metadata.key());
     let volumes = world.volumes.by(|volume| volume.metadata.key());
     let sources = world.sources.by(|source| source.metadata.key());
-    let (empty, lost) = (&changes.empty_meanwhile, &changes.lost_image);
     // SSP creates the DataSources first: if one is rejected, it creates no DataImportCron.
     let reaches_crons = forecast.stopped != Some(Stopped::DataSource);
     let mut rows = Vec::new();
     for cron in &forecast.crons {
         let (key, source) = (cron.key(), cron.source());
-        let state = match (crons.get(&key), &changes.crons) {
+        let mut state = match (crons.get(&key), &changes.crons) {
             _ if !world.crons.is_read() => ImageState::new(Effect::Unknown, None),
             _ if cron.rejected.is_some() => {
                 ImageState::new(Effect::Rejected, cron.rejected.as_deref())
@@ -100,14 +46,14 @@ pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
             (Some(_), _) if cron.never_runs.is_some() => {
                 ImageState::new(Effect::NeverImported, cron.never_runs.as_deref())
             }
-            (Some(_), Some(changes)) if changes.recreated.contains_key(&key) => {
-                let fields = changes.changed_fields(&key);
-                let shown = words::changed_fields(fields, empty.contains(&source));
-                let shown = Some(&*shown).filter(|_| !fields.is_empty());
-                ImageState::new(Effect::Outdated, shown)
+            (Some(_), Some(crons)) if crons.recreated.contains_key(&key) => {
+                let fields = crons.changed_fields(&key);
+                let is_empty_meanwhile = changes.empty_meanwhile.contains(&source);
+                let shown = words::changed_fields(fields, is_empty_meanwhile);
+                ImageState::new(Effect::Outdated, (!fields.is_empty()).then_some(&*shown))
             }
-            (Some(real), _) => ImageState::reported(real, cron, &volumes, &observed.kubectl),
-            (None, Some(changes)) if reaches_crons && !changes.created.contains(&key) => {
+            (Some(real), _) => ImageState::reported(real, &volumes),
+            (None, Some(crons)) if reaches_crons && !crons.created.contains(&key) => {
                 ImageState::new(Effect::ExistingDisk, None)
             }
             (None, _) if !world.claims.is_read() => {
@@ -115,38 +61,53 @@ pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
             }
             (None, _) => ImageState::new(Effect::NotCreated, None),
         };
-        let state = match sources.get(&source) {
-            Some(real) if !lost.contains(&source) => state.beside(cron, real, &observed.kubectl),
-            _ => state,
+        let is_lost = changes.lost_image.contains(&source);
+        let real = sources.get(&source).filter(|_| !is_lost);
+        if let Some(real) = real {
+            state = state.beside(cron, real);
+        }
+        let message = state.message.as_deref();
+        let has_disk = real.is_some_and(|real| is_ready(real));
+        let detail = words::image(state.effect, &cron.name, message, has_disk, is_stopped);
+        let mut row = Row::new(state.effect, "DataSource", &source, &detail)
+            .about("dataImportCron", Some(&cron.name))
+            .about("since", state.since())
+            .about("message", message)
+            .about("template", Some(&cron.template))
+            .about("architecture", Some(&cron.architecture));
+        row.command = state.command(cron, &observed.kubectl);
+        row.severity = match state.effect {
+            // In a plan, nothing is lost if an image was not imported before.
+            Effect::Rejected | Effect::NeverImported => Severity::Loss,
+            Effect::Waiting if has_disk => Severity::Info,
+            _ => row.severity,
         };
-        let row = state.row(&source, &cron.name, is_stopped);
-        rows.push(
-            row.about("template", Some(&cron.template))
-                .about("architecture", Some(&cron.architecture)),
-        );
+        rows.push(row);
     }
     let wanted: BTreeSet<Key> = forecast.crons.iter().map(Cron::key).collect();
-    let unwanted = crons
-        .iter()
-        .filter(|(key, real)| !wanted.contains(key) && real.metadata.is_of_ssp());
-    for (key, real) in unwanted {
-        let name = real.managed_data_source().unwrap_or(&*key.name);
-        let cron = Foreign::from(&*key.name);
-        let state = ImageState::new(Effect::Unwanted, None);
-        rows.push(state.row(&key.beside(name), &cron, is_stopped));
+    for (key, real) in &crons {
+        if !wanted.contains(key) && real.metadata.is_of_ssp() {
+            let source = key.beside(real.managed_data_source().unwrap_or(&*key.name));
+            let (effect, name) = (Effect::Unwanted, Foreign::from(&*key.name));
+            let detail = words::image(effect, &name, None, false, is_stopped);
+            let row = Row::new(effect, "DataSource", &source, &detail);
+            rows.push(row.about("dataImportCron", Some(&name)));
+        }
     }
     if world.sources.is_read() {
-        rows.extend(data_sources(observed, &sources));
+        rows.extend(data_sources(observed, outlook, &sources));
     }
     rows
 }
 
 /// The DataSources of templates that SSP or CDI will create, change, or delete, and the DataSources of deleted
 /// templates. The others depend on the VM templates in SSP's version.
-fn data_sources(observed: &Situation, real: &BTreeMap<Key, &DataSource>) -> Vec<Row> {
-    let Ok(Outlook { forecast, changes }) = &observed.outlook else {
-        return Vec::new();
-    };
+fn data_sources(
+    observed: &Situation,
+    outlook: &Outlook,
+    real: &BTreeMap<Key, &DataSource>,
+) -> Vec<Row> {
+    let Outlook { forecast, changes } = outlook;
     let changes = &changes.data_sources;
     let of_templates: BTreeSet<Key> = [forecast]
         .into_iter()
@@ -155,51 +116,79 @@ fn data_sources(observed: &Situation, real: &BTreeMap<Key, &DataSource>) -> Vec<
         .map(report::DataSource::key)
         .collect();
     let row = |effect, key: &Key, what: &str| Row::new(effect, "DataSource", key, what);
-    let mut rows = Vec::new();
-    for key in &changes.created {
-        if of_templates.contains(key) {
-            rows.push(row(
-                Effect::SourceNotCreated,
-                key,
-                words::SOURCE_NOT_CREATED,
-            ));
-        }
-    }
-    for pointer in &changes.retargeted {
-        if of_templates.contains(&pointer.key) {
-            let (from, to) = (&pointer.from, &pointer.to);
+    let created = changes
+        .created
+        .iter()
+        .filter(|key| of_templates.contains(*key))
+        .map(|key| row(Effect::SourceNotCreated, key, words::SOURCE_NOT_CREATED));
+    let retargeted = changes
+        .retargeted
+        .iter()
+        .filter(|pointer| of_templates.contains(&pointer.key))
+        .map(|Retarget { key, from, to }| {
             let what = words::points_elsewhere([from, to]);
-            let row = row(Effect::PointsElsewhere, &pointer.key, &what)
+            row(Effect::PointsElsewhere, key, &what)
                 .about("pointsTo", from.as_deref())
-                .about("willPointTo", to.as_deref());
-            rows.push(row);
-        }
-    }
+                .about("willPointTo", to.as_deref())
+        });
     // A DataSource that is deleted because its DataImportCron is rejected is still wanted.
     let managed: BTreeSet<Key> = forecast.crons.iter().map(Cron::source).collect();
-    for key in &changes.deleted {
-        let has_cron = real
-            .get(key)
-            .is_some_and(|source| source.metadata.cron().is_some());
-        let is_told = of_templates.contains(key) || !is_of_bundle(key) || has_cron;
-        if is_told && !managed.contains(key) {
-            rows.push(row(Effect::SourceUnwanted, key, words::SOURCE_UNWANTED));
-        }
-    }
-    rows
+    let has_cron = |source: &&DataSource| source.metadata.cron().is_some();
+    let deleted = changes
+        .deleted
+        .iter()
+        .filter(|key| !managed.contains(*key))
+        .filter(|key| {
+            of_templates.contains(*key) || !is_of_bundle(key) || real.get(key).is_some_and(has_cron)
+        })
+        .map(|key| row(Effect::SourceUnwanted, key, words::SOURCE_UNWANTED));
+    created.chain(retargeted).chain(deleted).collect()
 }
 
-impl ImageState {
+impl<'c> ImageState<'c> {
+    fn new(effect: Effect, message: Option<&str>) -> Self {
+        Self {
+            effect,
+            condition: None,
+            message: message.map(str::to_owned),
+        }
+    }
+
+    /// With the message of a condition.
+    fn shown(effect: Effect, condition: &'c Condition) -> Self {
+        let message = condition.message.as_ref();
+        Self {
+            condition: Some(condition),
+            ..Self::new(effect, message.map(|message| &*message.0))
+        }
+    }
+
+    /// The time since which it has this state.
+    fn since(&self) -> Option<&str> {
+        self.condition?.since.as_deref()
+    }
+
+    /// A command that makes CDI continue.
+    fn command(&self, cron: &Cron, kubectl: &Kubectl) -> Option<Command> {
+        let (namespace, source) = (&cron.namespace, &cron.managed_data_source);
+        let (when, line) = match (self.effect, self.condition) {
+            (Effect::NotManaged, _) => ("fix", kubectl.hand_over(namespace, source, &cron.name)?),
+            // CDI has not reported anything yet.
+            (Effect::Waiting, None) => {
+                let line = kubectl.wake(namespace, &cron.name)?;
+                (words::IF_NOTHING_CHANGES, line)
+            }
+            _ => return None,
+        };
+        let when = when.to_owned();
+        Some(Command { when, line })
+    }
+
     /// The state that a DataImportCron reports.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `update`: the condition
     /// `UpToDate` shows whether the last image is imported, and `Progressing` the state of the current import.
-    fn reported(
-        real: &DataImportCron,
-        cron: &Cron,
-        volumes: &BTreeMap<Key, &DataVolume>,
-        kubectl: &Kubectl,
-    ) -> Self {
+    fn reported(real: &'c DataImportCron, volumes: &BTreeMap<Key, &'c DataVolume>) -> Self {
         let up_to_date = condition(&real.conditions, "UpToDate");
         let progressing = condition(&real.conditions, "Progressing");
         if let Some(done) = up_to_date.filter(|condition| condition.status == "True") {
@@ -227,10 +216,7 @@ impl ImageState {
             _ => progressing,
         };
         let Some(shown) = shown else {
-            return Self {
-                command: kubectl.wake(&cron.namespace, &cron.name),
-                ..Self::new(Effect::Waiting, Some(words::NO_REPORT))
-            };
+            return Self::new(Effect::Waiting, Some(words::NO_REPORT));
         };
         if matches!(reason, "NotAuthorized" | "Failed" | "Unknown") {
             return Self::shown(Effect::Failing, shown);
@@ -255,29 +241,22 @@ impl ImageState {
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
     /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
-    fn beside(mut self, cron: &Cron, source: &DataSource, kubectl: &Kubectl) -> Self {
+    fn beside(self, cron: &Cron, source: &'c DataSource) -> Self {
         let owner = source.metadata.cron();
         let is_managed = owner == Some(cron.name.raw()) || source.metadata.is_of_ssp();
-        let ready = condition(&source.conditions, "Ready");
-        let is_ready = is_ready(source);
-        match (self.effect, ready) {
+        match (self.effect, condition(&source.conditions, "Ready")) {
             (Effect::Ready | Effect::Waiting, _) if !is_managed => {
-                let (namespace, source) = (&cron.namespace, &cron.managed_data_source);
-                return Self {
-                    command: kubectl.hand_over(namespace, source, &cron.name),
-                    ..Self::new(Effect::NotManaged, Some(&words::label(owner)))
-                };
+                Self::new(Effect::NotManaged, Some(&words::label(owner)))
             }
             (Effect::Ready, Some(ready)) if ready.status == "False" => {
-                return Self::shown(Effect::SourceNotReady, ready);
+                Self::shown(Effect::SourceNotReady, ready)
             }
-            (Effect::Rejected | Effect::NeverImported, _) if is_ready => {
-                self.effect = Effect::NotUpdated;
-            }
-            (Effect::Failing | Effect::Waiting, _) => self.has_older_disk = is_ready,
-            _ => {}
+            (Effect::Rejected | Effect::NeverImported, _) if is_ready(source) => Self {
+                effect: Effect::NotUpdated,
+                ..self
+            },
+            _ => self,
         }
-        self
     }
 }
 

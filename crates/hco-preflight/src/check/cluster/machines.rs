@@ -49,16 +49,17 @@ fn broken(observed: &Situation, others: &BTreeSet<Row>) -> Vec<Row> {
             | "ImagePullBackOff" => (Effect::CannotStart, None),
             _ => {
                 let failure = failure("Failure")?;
-                let reason = failure.reason.as_deref()?;
-                let is_reason = NOT_STARTED.contains(&reason);
-                (Effect::CannotStart, Some(is_reason.then_some(failure)?))
+                let is_told = NOT_STARTED.contains(&failure.reason.as_deref()?);
+                is_told.then_some((Effect::CannotStart, Some(failure)))?
             }
         };
         let what = words::broken(&machine.status, reason.map_or("", message));
         Some(row(effect, machine, &what))
     };
-    let machines = observed.world.machines.iter();
-    machines
+    observed
+        .world
+        .machines
+        .iter()
         .filter_map(broken)
         .filter(|row| others.iter().all(|other| other.key() != row.key()))
         .collect()

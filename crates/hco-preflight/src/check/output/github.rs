@@ -1,17 +1,18 @@
 //! The output of a check as GitHub's workflow commands, which show a finding at its line in the pull request.
 
-use crate::check::entry::{Entry, Severity};
+use crate::check::entry::Entry;
 use crate::prose::line;
+use crate::report::Level;
 use crate::verdict::Verdicts;
 
 /// One command per line.
 pub(crate) fn render(verdicts: &Verdicts) -> String {
     let mut text = String::new();
     for entry in Entry::all(verdicts) {
-        let word = match entry.severity {
-            Severity::Unjudged | Severity::Denied => "error",
-            Severity::Warning => "warning",
-            Severity::Carried => "notice",
+        let word = match entry.level {
+            None | Some(Level::Deny) => "error",
+            Some(Level::Warn) => "warning",
+            Some(Level::Carried) => "notice",
         };
         let (title, path) = match (entry.object, entry.finding) {
             (None, _) => ("not checked".to_owned(), String::new()),

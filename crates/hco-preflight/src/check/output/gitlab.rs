@@ -4,7 +4,8 @@
 
 use serde_json::{Value, json};
 
-use crate::check::entry::{CLUSTER, Entry, Severity};
+use crate::check::entry::{CLUSTER, Entry};
+use crate::report::Level;
 use crate::verdict::Verdicts;
 
 pub(crate) fn render(verdicts: &Verdicts) -> Value {
@@ -17,11 +18,11 @@ fn entry(entry: Entry<'_>) -> Value {
         "check_name": entry.rule,
         "description": entry.text,
         "fingerprint": entry.fingerprint,
-        "severity": match entry.severity {
-            Severity::Unjudged => "blocker",
-            Severity::Denied => "critical",
-            Severity::Warning => "minor",
-            Severity::Carried => "info",
+        "severity": match entry.level {
+            None => "blocker",
+            Some(Level::Deny) => "critical",
+            Some(Level::Warn) => "minor",
+            Some(Level::Carried) => "info",
         },
         "location": {"path": path, "lines": {"begin": line}},
     })

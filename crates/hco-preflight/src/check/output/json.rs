@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
+use crate::report::unexplained;
 use crate::verdict::{Judged, Verdicts};
 
 pub(crate) fn render(verdicts: &Verdicts) -> Value {
@@ -61,7 +62,7 @@ fn object(judged: &Judged) -> Value {
         "moreFindings": report.more_findings,
         "repairs": report.repairs,
         "notChecked": report.not_checked,
-        "message": judged.message(),
+        "message": unexplained(report),
     });
     if let Some(fields) = object.as_object_mut() {
         fields.retain(|name, value| {

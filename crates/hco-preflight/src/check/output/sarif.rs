@@ -8,9 +8,10 @@ use engine::Rule;
 use kube_objects::text::percent_encode;
 use serde_json::{Value, json};
 
-use crate::check::entry::{CLUSTER, Entry, OBJECT, Severity};
+use crate::check::entry::{CLUSTER, Entry, OBJECT};
 use crate::exit::Exit;
 use crate::explain::{self, Page};
+use crate::report::Level;
 use crate::verdict::Verdicts;
 
 pub(crate) fn render(verdicts: &Verdicts) -> Value {
@@ -73,10 +74,10 @@ fn result(entry: Entry<'_>) -> Value {
     };
     json!({
         "ruleId": entry.rule,
-        "level": match entry.severity {
-            Severity::Unjudged | Severity::Denied => "error",
-            Severity::Warning => "warning",
-            Severity::Carried => "note",
+        "level": match entry.level {
+            None | Some(Level::Deny) => "error",
+            Some(Level::Warn) => "warning",
+            Some(Level::Carried) => "note",
         },
         "message": {"text": without_links(&entry.text)},
         "locations": [{
@@ -88,14 +89,13 @@ fn result(entry: Entry<'_>) -> Value {
 }
 
 fn notification(entry: Entry<'_>) -> Value {
-    let place = entry.place.map(physical).into_iter();
-    let locations: Value = place
-        .map(|place| json!({"physicalLocation": place}))
-        .collect();
+    let location = entry
+        .place
+        .map(|place| json!({"physicalLocation": physical(place)}));
     json!({
         "level": "error",
         "message": {"text": without_links(&entry.text)},
-        "locations": locations,
+        "locations": Vec::from_iter(location),
     })
 }
 

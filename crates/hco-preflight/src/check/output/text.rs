@@ -8,9 +8,12 @@ use cluster::foreign::{self, one_line};
 
 use crate::exit::Exit;
 use crate::prose::{count, fix, line, table, wrap};
-use crate::report::{Boot, Finding, Level, Template, architecture, counted, listed};
-use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, width};
+use crate::report::{Boot, Finding, Level, Template, architecture, counted, listed, unexplained};
+use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::verdict::{Judged, Verdicts};
+
+/// The indentation below the heading of an object or of a rule.
+const INDENT: &str = "    ";
 
 /// All objects, then the next steps.
 pub(crate) fn render(verdicts: &Verdicts, name: &str) -> String {
@@ -18,19 +21,40 @@ pub(crate) fn render(verdicts: &Verdicts, name: &str) -> String {
     for object in &verdicts.objects {
         block(&mut text, object);
     }
-    legend(&mut text, &verdicts.objects);
+    let states: Vec<&Boot> = verdicts
+        .objects
+        .iter()
+        .flat_map(|object| &object.report.templates)
+        .flatten()
+        .flat_map(|template| template.architectures.values())
+        .collect();
+    // The states in the tables of images, with their meanings.
+    for boot in [
+        Boot::InImage,
+        Boot::Expected,
+        Boot::NotImported,
+        Boot::Unknown,
+    ] {
+        if states.contains(&&boot) {
+            line!(text, "{DIM}{}{DIM:#}", meaning(boot));
+        }
+    }
     if !verdicts.objects.is_empty() {
         closing(&mut text, verdicts, name);
     }
     text
 }
 
-fn block(text: &mut String, object: &Judged) {
-    let (style, sign, word) = match object.exit() {
+fn sign(exit: Exit) -> (Style, char, &'static str) {
+    match exit {
         Exit::Accepted => (GREEN, '✔', "accepted"),
         Exit::Denied => (RED, '✘', "denied"),
         Exit::Unjudged => (RED, '!', "not checked"),
-    };
+    }
+}
+
+fn block(text: &mut String, object: &Judged) {
+    let (style, sign, word) = sign(object.exit());
     let name = object.name();
     line!(text, "{style}{sign} {word}{style:#}  {BOLD}{name}{BOLD:#}");
     let identity = &object.question.identity;
@@ -47,12 +71,10 @@ fn block(text: &mut String, object: &Judged) {
     facts(text, object);
     images(text, object);
     let mut shown = BTreeSet::new();
-    if let Some(message) = object.message() {
+    if let Some(message) = unexplained(&object.report) {
         let message = foreign::lines(message);
         let (sentences, fixes) = message.split_once("\nfix: ").unwrap_or((&message, ""));
-        for line in wrap(sentences, 4) {
-            line!(text, "    {line}");
-        }
+        line!(text, "{}", wrap(sentences, INDENT, INDENT));
         fix(text, &mut shown, fixes);
         text.push('\n');
     }
@@ -78,13 +100,11 @@ fn block(text: &mut String, object: &Judged) {
 /// Facts about the cluster and the import.
 fn facts(text: &mut String, object: &Judged) {
     let report = &object.report;
+    let machine = report.virtual_machine.as_ref();
     let control_plane = report.control_plane_architectures.as_deref();
     let import = report.multi_arch_import.map(|import| import.into_str());
     let facts = [
-        (
-            "architecture",
-            report.virtual_machine.as_ref().map(architecture),
-        ),
+        ("architecture", machine.map(architecture)),
         ("workload nodes", report.nodes.as_ref().map(counted)),
         ("control plane", control_plane.map(listed)),
         ("multi-architecture import", import.map(str::to_owned)),
@@ -104,9 +124,12 @@ fn facts(text: &mut String, object: &Judged) {
 
 /// The table of templates and workload architectures.
 fn images(text: &mut String, object: &Judged) {
-    let Some((templates, nodes)) = object.images() else {
+    let (Some(templates), Some(nodes)) = (&object.report.templates, &object.report.nodes) else {
         return;
     };
+    if templates.is_empty() || nodes.is_empty() {
+        return;
+    }
     let heads: Vec<String> = nodes
         .iter()
         .map(|(name, count)| format!("{} ({count})", one_line(name)))
@@ -148,26 +171,6 @@ fn meaning(boot: Boot) -> &'static str {
     }
 }
 
-/// The meanings of the states that the tables of images have.
-fn legend(text: &mut String, objects: &[Judged]) {
-    let states: Vec<&Boot> = objects
-        .iter()
-        .filter_map(Judged::images)
-        .flat_map(|(templates, _)| templates)
-        .flat_map(|template| template.architectures.values())
-        .collect();
-    for boot in [
-        Boot::InImage,
-        Boot::Expected,
-        Boot::NotImported,
-        Boot::Unknown,
-    ] {
-        if states.contains(&&boot) {
-            line!(text, "{DIM}{}{DIM:#}", meaning(boot));
-        }
-    }
-}
-
 /// The findings of one rule and level. Findings with the same fix share it.
 fn rule(text: &mut String, object: &Judged, group: &[&Finding], shown: &mut BTreeSet<String>) {
     if let [Finding { rule, level, .. }, ..] = group {
@@ -183,13 +186,10 @@ fn rule(text: &mut String, object: &Judged, group: &[&Finding], shown: &mut BTre
     }
     for alike in group.chunk_by(|one, other| one.fix_text() == other.fix_text()) {
         for finding in alike {
-            for line in wrap(&finding.fact, 4) {
-                line!(text, "    {line}");
-            }
-            let (at, path) = (object.at(Some(finding)), finding.path.to_string());
-            let both = at.chars().count() + path.chars().count() + 6;
-            let between = if both > width() { "\n    " } else { "  " };
-            line!(text, "    {CYAN}{at}{CYAN:#}{between}{path}");
+            line!(text, "{}", wrap(&finding.fact, INDENT, INDENT));
+            let (at, path) = (object.at(Some(finding)), &finding.path);
+            let line = format!("{CYAN}{at}{CYAN:#}  {path}");
+            line!(text, "{}", wrap(&line, INDENT, INDENT));
         }
         let texts = alike.first().map(|finding| finding.fix_text());
         fix(text, shown, &texts.unwrap_or_default());
@@ -199,20 +199,16 @@ fn rule(text: &mut String, object: &Judged, group: &[&Finding], shown: &mut BTre
 
 /// The number of objects by result, for example `2 accepted, 1 denied`.
 fn results(objects: &[Judged]) -> String {
-    let results = [
-        (Exit::Accepted, "accepted", GREEN),
-        (Exit::Denied, "denied", RED),
-        (Exit::Unjudged, "not checked", RED),
-    ];
-    let shown = |(exit, word, style): (Exit, &str, Style)| {
-        let same = objects.iter().filter(|object| object.exit() == exit);
-        match same.count() {
-            0 => None,
-            all if all == objects.len() => Some(format!("{style}{word}{style:#}")),
-            some => Some(format!("{some} {style}{word}{style:#}")),
+    let mut results = Vec::new();
+    for exit in [Exit::Accepted, Exit::Denied, Exit::Unjudged] {
+        let (style, _, word) = sign(exit);
+        let is_same = |object: &&Judged| object.exit() == exit;
+        match objects.iter().filter(is_same).count() {
+            0 => {}
+            all if all == objects.len() => results.push(format!("{style}{word}{style:#}")),
+            some => results.push(format!("{some} {style}{word}{style:#}")),
         }
-    };
-    let results: Vec<String> = results.into_iter().filter_map(shown).collect();
+    }
     results.join(", ")
 }
 
@@ -233,12 +229,11 @@ fn closing(text: &mut String, verdicts: &Verdicts, name: &str) {
             let _ = write!(summary, ", {}", count(number, what));
         }
     }
-    let fixable = |object: &Judged| {
-        let findings = object.report.findings.iter();
-        let fixable = findings.filter(|finding| object.question.can_fix(finding));
-        fixable.count()
-    };
-    let fixable: usize = objects.iter().map(fixable).sum();
+    let mut fixable = 0;
+    for object in objects {
+        let can_fix = |finding: &&Finding| object.question.can_fix(finding);
+        fixable += object.report.findings.iter().filter(can_fix).count();
+    }
     if fixable > 0 {
         let _ = write!(
             summary,
