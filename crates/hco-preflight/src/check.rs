@@ -5,7 +5,7 @@ mod entry;
 mod output;
 
 use ::cluster::Notes;
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use crate::args::{self, FailOn};
 use crate::exit::Exit;
@@ -25,10 +25,6 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
 
 /// Evaluates the objects, prints the verdicts, and returns the most severe exit code.
 fn files(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
-    ensure!(
-        args.wait.is_none(),
-        "--wait is for the golden images of --cluster: remove -f, or --wait"
-    );
     let mut notes = Notes::default();
     let (subject, purpose, mut failures) = (&args.subject, Purpose::Check, Vec::new());
     let verdicts = match Check::read(subject, purpose, None, &mut notes, &mut failures) {

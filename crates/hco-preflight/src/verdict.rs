@@ -84,22 +84,17 @@ impl Judged {
 
 impl Verdicts {
     pub(crate) fn exit(&self) -> Exit {
-        let failed = self.failures.iter().map(|_| Exit::Unjudged);
-        self.objects
-            .iter()
-            .map(Judged::exit)
-            .chain(failed)
-            .max()
-            // Only --allow-empty leaves nothing to evaluate.
-            .unwrap_or(Exit::Accepted)
+        if !self.failures.is_empty() {
+            return Exit::Unjudged;
+        }
+        let worst = self.objects.iter().map(Judged::exit).max();
+        // Only --allow-empty leaves nothing to evaluate.
+        worst.unwrap_or(Exit::Accepted)
     }
 
     pub(crate) fn warns(&self) -> bool {
-        let mut findings = self
-            .objects
-            .iter()
-            .flat_map(|object| object.of(Level::Warn));
-        findings.next().is_some()
+        let warns = |object: &Judged| object.of(Level::Warn).next().is_some();
+        self.objects.iter().any(warns)
     }
 
     pub(crate) fn add_notes(&self, notes: &mut Notes) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, PathBuf};
 
+use cluster::files::STDIN_NAME;
 use cluster::foreign::Foreign;
 use sha2::{Digest as _, Sha256};
 
@@ -126,6 +127,9 @@ fn fingerprint(parts: &[&str]) -> String {
 /// the line.
 fn in_repository(Place { file, line }: &Place) -> (String, usize) {
     let current = std::env::current_dir().unwrap_or_default();
+    let root = current
+        .ancestors()
+        .find(|directory| directory.join(".git").exists());
     let mut path = PathBuf::new();
     for component in current.join(file).components() {
         match component {
@@ -133,11 +137,9 @@ fn in_repository(Place { file, line }: &Place) -> (String, usize) {
             component => path.push(component),
         }
     }
-    let root = current
-        .ancestors()
-        .find(|directory| directory.join(".git").exists())
-        .unwrap_or(&current);
-    let below = path.strip_prefix(root);
-    let shown = below.map_or_else(|_| file.clone(), |path| path.display().to_string());
+    let shown = match path.strip_prefix(root.unwrap_or(&current)) {
+        Ok(path) if file != STDIN_NAME => path.display().to_string(),
+        _ => file.clone(),
+    };
     (shown, line.unwrap_or(1))
 }

@@ -19,8 +19,8 @@ struct ImageState<'c> {
     effect: Effect,
     /// The condition that reports it.
     condition: Option<&'c Condition>,
-    /// The message of CDI, or of the API server that rejects its DataImportCron.
-    message: Option<String>,
+    /// The message of CDI, or of the API server that rejects its DataImportCron; empty without one.
+    message: String,
 }
 
 /// The rows of the golden images and of DataSources.
@@ -38,40 +38,46 @@ pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
     let mut rows = Vec::new();
     for cron in &forecast.crons {
         let (key, source) = (cron.key(), cron.source());
-        let mut state = match (crons.get(&key), &changes.crons) {
-            _ if !world.crons.is_read() => ImageState::new(Effect::Unknown, None),
-            _ if cron.rejected.is_some() => {
-                ImageState::new(Effect::Rejected, cron.rejected.as_deref())
-            }
-            (Some(_), _) if cron.never_runs.is_some() => {
-                ImageState::new(Effect::NeverImported, cron.never_runs.as_deref())
-            }
-            (Some(_), Some(crons)) if crons.recreated.contains_key(&key) => {
-                let fields = crons.changed_fields(&key);
+        let mut state = match (
+            crons.get(&key),
+            &changes.crons,
+            &cron.rejected,
+            &cron.never_runs,
+        ) {
+            _ if !world.crons.is_read() => ImageState::new(Effect::Unknown, ""),
+            (_, _, Some(why), _) => ImageState::new(Effect::Rejected, why),
+            (Some(_), _, _, Some(why)) => ImageState::new(Effect::NeverImported, why),
+            (Some(_), Some(crons), ..) if crons.recreated.contains_key(&key) => {
                 let is_empty_meanwhile = changes.empty_meanwhile.contains(&source);
-                let shown = words::changed_fields(fields, is_empty_meanwhile);
-                ImageState::new(Effect::Outdated, (!fields.is_empty()).then_some(&*shown))
+                let shown = match crons.changed_fields(&key) {
+                    [] => String::new(),
+                    fields => words::changed_fields(fields, is_empty_meanwhile),
+                };
+                ImageState::new(Effect::Outdated, &shown)
             }
-            (Some(real), _) => ImageState::reported(real, &volumes),
-            (None, Some(crons)) if reaches_crons && !crons.created.contains(&key) => {
-                ImageState::new(Effect::ExistingDisk, None)
+            (Some(real), ..) => ImageState::reported(real, &volumes),
+            (None, Some(crons), ..) if reaches_crons && !crons.created.contains(&key) => {
+                ImageState::new(Effect::ExistingDisk, "")
             }
-            (None, _) if !world.claims.is_read() => {
-                ImageState::new(Effect::Unknown, Some(words::CLAIMS_NOT_READ))
+            (None, ..) if !world.claims.is_read() => {
+                ImageState::new(Effect::Unknown, words::CLAIMS_NOT_READ)
             }
-            (None, _) => ImageState::new(Effect::NotCreated, None),
+            (None, ..) => ImageState::new(Effect::NotCreated, ""),
         };
         let is_lost = changes.lost_image.contains(&source);
         let real = sources.get(&source).filter(|_| !is_lost);
         if let Some(real) = real {
             state = state.beside(cron, real);
         }
-        let message = state.message.as_deref();
+        let since = state
+            .condition
+            .and_then(|condition| condition.since.as_deref());
+        let message = Some(&*state.message).filter(|message| !message.is_empty());
         let has_disk = real.is_some_and(|real| is_ready(real));
         let detail = words::image(state.effect, &cron.name, message, has_disk, is_stopped);
         let mut row = Row::new(state.effect, "DataSource", &source, &detail)
             .about("dataImportCron", Some(&cron.name))
-            .about("since", state.since())
+            .about("since", since)
             .about("message", message)
             .about("template", Some(&cron.template))
             .about("architecture", Some(&cron.architecture));
@@ -146,26 +152,19 @@ fn data_sources(
 }
 
 impl<'c> ImageState<'c> {
-    fn new(effect: Effect, message: Option<&str>) -> Self {
+    fn new(effect: Effect, message: &str) -> Self {
         Self {
             effect,
             condition: None,
-            message: message.map(str::to_owned),
+            message: message.to_owned(),
         }
     }
 
-    /// With the message of a condition.
-    fn shown(effect: Effect, condition: &'c Condition) -> Self {
-        let message = condition.message.as_ref();
+    fn from_condition(effect: Effect, condition: &'c Condition, message: &str) -> Self {
         Self {
             condition: Some(condition),
-            ..Self::new(effect, message.map(|message| &*message.0))
+            ..Self::new(effect, message)
         }
-    }
-
-    /// The time since which it has this state.
-    fn since(&self) -> Option<&str> {
-        self.condition?.since.as_deref()
     }
 
     /// A command that makes CDI continue.
@@ -192,20 +191,16 @@ impl<'c> ImageState<'c> {
         let up_to_date = condition(&real.conditions, "UpToDate");
         let progressing = condition(&real.conditions, "Progressing");
         if let Some(done) = up_to_date.filter(|condition| condition.status == "True") {
-            return Self {
-                message: None,
-                ..Self::shown(Effect::Ready, done)
-            };
+            return Self::from_condition(Effect::Ready, done, "");
         }
         let import = real.current_imports.first();
         let volume = import.and_then(|import| volumes.get(&real.metadata.beside(&import.volume)));
         if let Some(running) = volume.and_then(|volume| failure(volume)) {
-            let failing = Self::shown(Effect::Failing, running);
-            let message = failing.message.filter(|message| !message.is_empty());
-            return Self {
-                message: message.or_else(|| running.reason.clone()),
-                ..failing
+            let message = match message(running) {
+                "" => running.reason.as_deref().unwrap_or_default(),
+                message => message,
             };
+            return Self::from_condition(Effect::Failing, running, message);
         }
         // CDI's condition has the phase of the DataVolume as its reason.
         let reason = progressing.and_then(|condition| condition.reason.as_deref());
@@ -216,14 +211,14 @@ impl<'c> ImageState<'c> {
             _ => progressing,
         };
         let Some(shown) = shown else {
-            return Self::new(Effect::Waiting, Some(words::NO_REPORT));
+            return Self::new(Effect::Waiting, words::NO_REPORT);
         };
         if matches!(reason, "NotAuthorized" | "Failed" | "Unknown") {
-            return Self::shown(Effect::Failing, shown);
+            return Self::from_condition(Effect::Failing, shown, message(shown));
         }
         let is_running = reason.ends_with("Scheduled") || reason.ends_with("InProgress");
         if !is_running && progressing.is_none_or(|condition| condition.status != "True") {
-            return Self::shown(Effect::Waiting, shown);
+            return Self::from_condition(Effect::Waiting, shown, message(shown));
         }
         let progress = volume
             .map(|volume| volume.progress.clone())
@@ -231,10 +226,7 @@ impl<'c> ImageState<'c> {
         let restarts = volume.map_or(0, |volume| volume.restarts);
         let restarted = (restarts > 0).then(|| words::restarted(restarts));
         let details: Vec<String> = progress.into_iter().chain(restarted).collect();
-        Self {
-            message: Some(details.join(", ")).filter(|details| !details.is_empty()),
-            ..Self::shown(Effect::Importing, shown)
-        }
+        Self::from_condition(Effect::Importing, shown, &details.join(", "))
     }
 
     /// With the state that its DataSource reports. SSP sets the label of its own DataSources.
@@ -246,10 +238,10 @@ impl<'c> ImageState<'c> {
         let is_managed = owner == Some(cron.name.raw()) || source.metadata.is_of_ssp();
         match (self.effect, condition(&source.conditions, "Ready")) {
             (Effect::Ready | Effect::Waiting, _) if !is_managed => {
-                Self::new(Effect::NotManaged, Some(&words::label(owner)))
+                Self::new(Effect::NotManaged, &words::label(owner))
             }
             (Effect::Ready, Some(ready)) if ready.status == "False" => {
-                Self::shown(Effect::SourceNotReady, ready)
+                Self::from_condition(Effect::SourceNotReady, ready, message(ready))
             }
             (Effect::Rejected | Effect::NeverImported, _) if is_ready(source) => Self {
                 effect: Effect::NotUpdated,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use anstyle::Style;
+use cluster::foreign::Foreign;
 
 use super::Checked;
 use crate::prose::count;
@@ -62,13 +63,13 @@ const PARTS: [(&[Effect], [&str; 2]); 8] = [
 /// The result with its style, and the details.
 pub(super) fn of(checked: &Checked) -> (Style, String, String) {
     let rows = &checked.rows;
-    let mut parts: Vec<String> = checked
-        .of_effects(&[Effect::Problem])
-        .filter_map(|row| match row.about.get("alert") {
-            Some(alert) => Some(format!("{alert} fires")),
-            None => row.about.get("rule").map(|rule| rule.to_string()),
-        })
-        .collect();
+    let mut parts = Vec::new();
+    for row in checked.of_effects(&[Effect::Problem]) {
+        match (row.about.get("alert"), row.about.get("rule")) {
+            (Some(alert), _) => parts.push(format!("{alert} fires")),
+            (None, rule) => parts.extend(rule.map(Foreign::to_string)),
+        }
+    }
     parts.dedup();
     let stops: BTreeSet<&str> = checked.stops().map(stops::template).collect();
     if !stops.is_empty() {
@@ -100,11 +101,12 @@ pub(super) fn of(checked: &Checked) -> (Style, String, String) {
         };
         parts.push(with_alert(what, effects));
     }
-    let rejected = checked
-        .of_effects(&[Effect::StopsSsp])
-        .filter(|row| row.kind == "HyperConverged");
-    let reasons = checked.of_effects(&[Effect::NoForecast]).chain(rejected);
-    parts.extend(reasons.map(|row| row.detail.to_string()));
+    for row in rows {
+        let is_rejected = row.effect == Effect::StopsSsp && row.kind == "HyperConverged";
+        if is_rejected || row.effect == Effect::NoForecast {
+            parts.push(row.detail.to_string());
+        }
+    }
     if parts.is_empty() {
         parts.push(disks(checked));
     }
@@ -122,10 +124,8 @@ pub(super) fn of(checked: &Checked) -> (Style, String, String) {
     } else if !unread.is_empty() {
         (YELLOW, "no problem in what was read".to_owned())
     } else if warnings > 0 {
-        (
-            YELLOW,
-            format!("no problem, {}", count(warnings, "warning")),
-        )
+        let warnings = count(warnings, "warning");
+        (YELLOW, format!("no problem, {warnings}"))
     } else {
         (GREEN, "no problem".to_owned())
     };

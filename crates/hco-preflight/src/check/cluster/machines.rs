@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use cluster::{Machine, condition};
+use operator_models::ssp::data_sources::Key;
 
 use super::{is_ready, message};
 use crate::exit::Exit;
@@ -15,7 +16,12 @@ use crate::rows::{Effect, Row, Severity, words};
 pub(super) fn affected(observed: &Situation) -> BTreeSet<Row> {
     let mut rows = waiting(observed);
     rows.extend(unable_to_start(observed));
-    rows.extend(broken(observed, &rows));
+    for machine in observed.world.machines.iter() {
+        let is_told = |row: &Row| rows.iter().any(|other| other.key() == row.key());
+        if let Some(row) = broken(machine).filter(|row| !is_told(row)) {
+            rows.insert(row);
+        }
+    }
     // Without an evaluation, it is uncertain which nodes the placement excludes.
     if report::exit(&observed.after.report) != Exit::Unjudged {
         rows.extend(on_excluded_nodes(observed).map(|row| Row {
@@ -36,33 +42,24 @@ const NOT_STARTED: [&str; 3] = [
     "FailedFindPreference",
 ];
 
-/// The VMs that KubeVirt reports as impossible to schedule or to create, unless another row gives the reason.
+/// A VM that KubeVirt reports as impossible to schedule or to create.
 ///
 /// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus, processFailureCondition.
-fn broken(observed: &Situation, others: &BTreeSet<Row>) -> Vec<Row> {
-    let broken = |machine: &Machine| {
-        let failure = |kind| condition(&machine.failures.0, kind);
-        let (effect, reason) = match &*machine.status {
-            "Running" | "Migrating" | "Paused" => return None,
-            "ErrorUnschedulable" => (Effect::Unschedulable, failure("PodScheduled")),
-            "DataVolumeError" | "ErrorPvcNotFound" | "CrashLoopBackOff" | "ErrImagePull"
-            | "ImagePullBackOff" => (Effect::CannotStart, None),
-            _ => {
-                let failure = failure("Failure")?;
-                let is_told = NOT_STARTED.contains(&failure.reason.as_deref()?);
-                is_told.then_some((Effect::CannotStart, Some(failure)))?
-            }
-        };
-        let what = words::broken(&machine.status, reason.map_or("", message));
-        Some(row(effect, machine, &what))
+fn broken(machine: &Machine) -> Option<Row> {
+    let failure = |kind| condition(&machine.failures.0, kind);
+    let (effect, reason) = match &*machine.status {
+        "Running" | "Migrating" | "Paused" => return None,
+        "ErrorUnschedulable" => (Effect::Unschedulable, failure("PodScheduled")),
+        "DataVolumeError" | "ErrorPvcNotFound" | "CrashLoopBackOff" | "ErrImagePull"
+        | "ImagePullBackOff" => (Effect::CannotStart, None),
+        _ => {
+            let failure = failure("Failure")?;
+            let is_known = NOT_STARTED.contains(&failure.reason.as_deref()?);
+            is_known.then_some((Effect::CannotStart, Some(failure)))?
+        }
     };
-    observed
-        .world
-        .machines
-        .iter()
-        .filter_map(broken)
-        .filter(|row| others.iter().all(|other| other.key() != row.key()))
-        .collect()
+    let what = words::broken(&machine.status, reason.map_or("", message));
+    Some(row(effect, machine, &what))
 }
 
 /// The VMs whose disks do not exist yet and use a DataSource without a disk. Empty if DataSources were not read.
@@ -75,9 +72,10 @@ fn waiting(observed: &Situation) -> BTreeSet<Row> {
         return waiting;
     }
     let sources = world.sources.by(|source| source.metadata.key());
-    let created = observed
-        .changes()
-        .map(|changes| &changes.data_sources.created);
+    let is_planned = |source: &Key| {
+        let changes = observed.changes();
+        changes.is_some_and(|changes| changes.data_sources.created.contains(source))
+    };
     let unfinished = unfinished(observed);
     for machine in world.machines.iter() {
         if machine.has_disks(unfinished.as_ref()) != Some(false) {
@@ -85,9 +83,7 @@ fn waiting(observed: &Situation) -> BTreeSet<Row> {
         }
         for source in machine.sources() {
             let what = match sources.get(&source) {
-                None if created.is_some_and(|created| created.contains(&source)) => {
-                    words::NOT_CREATED
-                }
+                None if is_planned(&source) => words::NOT_CREATED,
                 None => words::MISSING,
                 Some(real) if is_ready(real) => continue,
                 Some(_) => words::NOT_READY,
