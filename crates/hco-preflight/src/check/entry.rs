@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Component, PathBuf};
 
 use cluster::files::STDIN_NAME;
-use cluster::foreign::Foreign;
 use sha2::{Digest as _, Sha256};
 
 use crate::exit::Exit;
@@ -95,20 +94,15 @@ impl<'v> Entry<'v> {
         }
         let rule = finding.map_or(OBJECT, |finding| &finding.rule);
         let kind_and_name = format!("{} {name}", object.question.identity.kind);
-        let mut identity = vec![rule, &kind_and_name];
-        if let Some(Finding {
-            template, value, ..
-        }) = finding
-        {
-            identity.extend([template.as_ref().map_or("", Foreign::raw), value.raw()]);
-        }
+        let template = finding.and_then(|finding| finding.template.as_deref());
+        let value = finding.map_or("", |finding| finding.value.raw());
         Self {
             level,
             rule,
             finding,
             place: object.place_of(finding).as_ref().map(in_repository),
             text,
-            fingerprint: fingerprint(&identity),
+            fingerprint: fingerprint(&[rule, &kind_and_name, template.unwrap_or_default(), value]),
             object: Some(name),
         }
     }

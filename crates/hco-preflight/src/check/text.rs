@@ -21,23 +21,16 @@ pub(crate) fn render(verdicts: &Verdicts, name: &str) -> String {
     for object in &verdicts.objects {
         block(&mut text, object);
     }
-    let states: Vec<&Boot> = verdicts
+    // The states in the tables of images.
+    let states: BTreeSet<&Boot> = verdicts
         .objects
         .iter()
         .flat_map(|object| &object.report.templates)
         .flatten()
         .flat_map(|template| template.architectures.values())
         .collect();
-    // The states in the tables of images, with their meanings.
-    for boot in [
-        Boot::InImage,
-        Boot::Expected,
-        Boot::NotImported,
-        Boot::Unknown,
-    ] {
-        if states.contains(&&boot) {
-            line!(text, "{DIM}{}{DIM:#}", meaning(boot));
-        }
+    for boot in states {
+        line!(text, "{DIM}{}{DIM:#}", meaning(*boot));
     }
     if !verdicts.objects.is_empty() {
         closing(&mut text, verdicts, name);
