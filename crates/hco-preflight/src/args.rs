@@ -308,7 +308,12 @@ pub(crate) struct Check {
     pub(crate) subject: Subject,
 
     /// Without -f: wait until no golden image is importing or not created, but no longer than this, for example 10m
-    #[arg(long, value_name = "TIME", value_parser = timeout, conflicts_with_all = ["from", "filename", "files"])]
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = timeout,
+        conflicts_with_all = ["from", "filename", "files"]
+    )]
     pub(crate) wait: Option<Duration>,
 
     /// Without -f: accept that something could not be read; without this, the exit code is then 2

@@ -11,7 +11,6 @@ use crate::terminal::{BOLD, GREEN, width};
 
 /// Adds a line to a String, which cannot fail.
 macro_rules! line {
-    ($text:expr) => {{ $text.push('\n'); }};
     ($text:expr, $($arg:tt)*) => {{
         use std::fmt::Write as _;
         let _ = writeln!($text, $($arg)*);
@@ -59,8 +58,8 @@ pub(crate) fn fix(text: &mut String, shown: &mut BTreeSet<String>, all: &str) {
                 line!(text, "           {paste}");
                 continue;
             }
-            let label = format!("    {GREEN}{label}{GREEN:#}  ");
-            line!(text, "{}", wrap(line, &label, "         "));
+            let first = format!("    {GREEN}{label}{GREEN:#}  ");
+            line!(text, "{}", wrap(line, &first, "         "));
         }
         label = "or ";
     }
