@@ -15,7 +15,6 @@ pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
 
-/// The standard output and error.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     color: ColorChoice,

@@ -41,7 +41,17 @@ pub(crate) struct Entry<'v> {
 impl<'v> Entry<'v> {
     /// All entries of a check: the objects in their order, then everything that could not be evaluated.
     pub(crate) fn all(verdicts: &'v Verdicts) -> Vec<Self> {
-        let mut entries: Vec<Self> = verdicts.objects.iter().flat_map(Self::of_object).collect();
+        let mut entries = Vec::new();
+        for object in &verdicts.objects {
+            for finding in &object.report.findings {
+                let text = format!("{}\nfix: {}", finding.fact, finding.fix_text());
+                entries.push(Self::new(object, Some(finding), Some(finding.level), text));
+            }
+            if let Some(message) = unexplained(&object.report) {
+                let level = (object.exit() != Exit::Unjudged).then_some(Level::Deny);
+                entries.push(Self::new(object, None, level, message.to_owned()));
+            }
+        }
         entries.extend(verdicts.failures.iter().map(|failure| Self {
             level: None,
             rule: NOT_CHECKED,
@@ -64,18 +74,6 @@ impl<'v> Entry<'v> {
             *number += 1;
         }
         entries
-    }
-
-    fn of_object(object: &'v Judged) -> impl Iterator<Item = Self> {
-        let findings = object.report.findings.iter().map(|finding| {
-            let text = format!("{}\nfix: {}", finding.fact, finding.fix_text());
-            Self::new(object, Some(finding), Some(finding.level), text)
-        });
-        let message = unexplained(&object.report).map(|message| {
-            let level = (object.exit() != Exit::Unjudged).then_some(Level::Deny);
-            Self::new(object, None, level, message.to_owned())
-        });
-        findings.chain(message)
     }
 
     fn new(

@@ -3,36 +3,33 @@
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
-use crate::report::unexplained;
+use crate::failure::Failure;
+use crate::report::{Finding, unexplained};
 use crate::verdict::{Judged, Verdicts};
 
 pub(crate) fn render(verdicts: &Verdicts) -> Value {
-    let errors = verdicts.failures.iter().map(|failure| {
-        let place = failure.place.as_ref();
-        let (file, line) = (
-            place.map(|place| &place.file),
-            place.map(|place| place.line),
-        );
-        json!({"file": file, "line": line, "what": failure.what})
-    });
-    let mut document = json!({
+    let document = json!({
         "allowed": verdicts.exit() == Exit::Accepted,
         "objects": verdicts.objects.iter().map(object).collect::<Value>(),
-        "errors": errors.collect::<Value>(),
+        "errors": verdicts.failures.iter().map(error).collect::<Value>(),
+        "cluster": verdicts.cluster,
     });
-    if let (Some(cluster), Some(fields)) = (&verdicts.cluster, document.as_object_mut()) {
-        fields.insert("cluster".to_owned(), json!(cluster));
-    }
-    document
+    without_empty(document, &["cluster"])
 }
 
-/// These fields of an object are left out if they are empty. Other unknown values are null.
-const OPTIONAL: [&str; 3] = ["virtualMachine", "notChecked", "message"];
+fn error(failure: &Failure) -> Value {
+    let place = failure.place.as_ref();
+    json!({
+        "file": place.map(|place| &place.file),
+        "line": place.map(|place| place.line),
+        "what": failure.what,
+    })
+}
 
 fn object(judged: &Judged) -> Value {
     let (report, identity) = (&judged.report, &judged.question.identity);
     let place = judged.place_of(None);
-    let findings = report.findings.iter().map(|finding| {
+    let finding = |finding: &Finding| {
         json!({
             "rule": finding.rule,
             "level": finding.level,
@@ -42,8 +39,8 @@ fn object(judged: &Judged) -> Value {
             "fixes": finding.fixes,
             "line": judged.line_of(finding),
         })
-    });
-    let mut object = json!({
+    };
+    let object = json!({
         "file": place.as_ref().map(|place| &place.file),
         "line": place.as_ref().map(|place| place.line),
         "apiVersion": identity.api_version,
@@ -58,15 +55,20 @@ fn object(judged: &Judged) -> Value {
         "controlPlaneArchitectures": report.control_plane_architectures,
         "multiArchImport": report.multi_arch_import,
         "virtualMachine": report.virtual_machine,
-        "findings": findings.collect::<Value>(),
+        "findings": report.findings.iter().map(finding).collect::<Value>(),
         "moreFindings": report.more_findings,
         "repairs": report.repairs,
         "notChecked": report.not_checked,
         "message": unexplained(report),
     });
+    without_empty(object, &["virtualMachine", "notChecked", "message"])
+}
+
+/// Leaves these fields out if they are empty. Other unknown values are null.
+fn without_empty(mut object: Value, optional: &[&str]) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.retain(|name, value| {
-            !OPTIONAL.contains(&&**name) || !value.is_null() && *value != json!([])
+            !optional.contains(&&**name) || !value.is_null() && *value != json!([])
         });
     }
     object
