@@ -191,7 +191,11 @@ impl Fixed {
     ) -> Result<Self, Failure> {
         let report = check.report(question, &question.sent)?;
         let mut fixed = Self {
-            judged: Judged::new(Arc::clone(question), report),
+            judged: Judged {
+                question: Arc::clone(question),
+                policy: None,
+                report,
+            },
             value: question.value().clone(),
             sent: question.sent.clone(),
             fixes: Vec::new(),

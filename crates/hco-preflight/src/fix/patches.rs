@@ -10,6 +10,7 @@ use super::Fixed;
 use crate::failure::{Failure, Place, chain};
 use crate::input::apply::json_patch_of;
 use crate::kubectl::Kubectl;
+use crate::report::unexplained;
 use crate::terminal::print_raw;
 
 /// Prints a line of JSON with the patch or the error of each object and file.
@@ -31,7 +32,7 @@ pub(super) fn print(fixed: &[Fixed], context: Option<&str>, failures: &[Failure]
         let identity = &object.judged.question.identity;
         // An empty patch would mean that the object needs no fix.
         let manual = object.manual.first().map(|failure| &*failure.what);
-        let error = object.judged.message().or(manual);
+        let error = unexplained(&object.judged.report).or(manual);
         let error = error.filter(|_| patch.0.is_empty());
         let record = json!({
             "context": context,
