@@ -128,46 +128,33 @@ impl<'c> Plan<'c> {
             severity: Severity::Unknown,
             ..self.row(Effect::Caution, &doubt)
         });
-        let row = |effect, finding: &Finding| {
-            self.row(effect, &words::finding(finding))
-                .about("rule", Some(&*finding.rule))
-                .about("template", finding.template.as_deref())
-        };
-        let mut rows: Vec<Row> = doubt.into_iter().collect();
-        rows.extend(
-            self.denied
-                .iter()
-                .map(|what| self.row(Effect::Denied, what)),
-        );
-        for finding in &self.new_problems {
-            rows.push(row(Effect::Problem, finding));
-        }
-        rows.extend(
-            self.new_warnings()
-                .map(|finding| row(Effect::MinorProblem, finding)),
-        );
-        rows
+        let denied = self.denied.as_ref();
+        let problems = self.new_problems.iter().copied();
+        let problems = problems.map(|finding| (Effect::Problem, finding));
+        let warnings = (self.new_warnings()).map(|finding| (Effect::MinorProblem, finding));
+        doubt
+            .into_iter()
+            .chain(denied.map(|what| self.row(Effect::Denied, what)))
+            .chain(problems.chain(warnings).map(|(effect, finding)| {
+                self.row(effect, &words::finding(finding))
+                    .about("rule", Some(&*finding.rule))
+                    .about("template", finding.template.as_deref())
+            }))
+            .collect()
     }
 
     /// The problems that a check of the cluster finds after the change but not before it, and the problems that become
     /// larger.
     fn new_problems(&self) -> Vec<&'c Finding> {
-        let situation = self.situation;
-        let is_denial = |finding: &&Finding| finding.level == Level::Deny;
-        let denials = |report: &'c Report| report.findings.iter().filter(is_denial);
-        let known: Vec<&Finding> = situation
-            .before
-            .iter()
-            .flat_map(|before| denials(&before.report))
-            .collect();
-        let is_in = |known: &[&Finding], new: &Finding| known.iter().any(|old| is_same(old, new));
-        let mut new: Vec<&Finding> = denials(&situation.checked)
-            .filter(|finding| !is_in(&known, finding))
+        let ([before, _], after) = (self.reports, &self.situation.after.report);
+        let denials: Vec<&Finding> = of_level(before, Level::Deny).collect();
+        let mut new: Vec<&Finding> = of_level(&self.situation.checked, Level::Deny)
+            .filter(|new| !denials.iter().any(|old| is_same(old, new)))
             .collect();
         // The engine compares the object with itself on the other nodes.
-        if !situation.is_sent {
-            let larger: Vec<&Finding> = denials(&situation.after.report)
-                .filter(|finding| !is_in(&new, finding))
+        if !self.situation.is_sent {
+            let larger: Vec<&Finding> = of_level(after, Level::Deny)
+                .filter(|larger| !new.iter().any(|new| is_same(new, larger)))
                 .collect();
             new.extend(larger);
         }
@@ -176,20 +163,10 @@ impl<'c> Plan<'c> {
 
     /// The warnings about the object that the change causes.
     fn new_warnings(&self) -> impl Iterator<Item = &'c Finding> {
-        let situation = self.situation;
-        let known: Vec<&Finding> = situation
-            .before
-            .iter()
-            .flat_map(|before| &before.report.findings)
-            .collect();
-        situation
-            .after
-            .report
-            .findings
-            .iter()
-            .filter(|finding| finding.level == Level::Warn)
+        let [before, _] = self.reports;
+        of_level(&self.situation.after.report, Level::Warn)
             .filter(|finding| !IN_OTHER_ROWS.contains(&&*finding.rule))
-            .filter(move |new| !known.iter().any(|old| is_same(old, new)))
+            .filter(|new| !before.findings.iter().any(|old| is_same(old, new)))
     }
 
     /// The effects of an object that HCO accepts.
@@ -208,7 +185,8 @@ impl<'c> Plan<'c> {
         let stops = self.stops();
         let is_stopped = !stops.is_empty();
         rows.extend(stops);
-        if self.sources.changes.crons.is_none() && !is_stopped {
+        let changes = self.situation.changes();
+        if changes.is_some_and(|changes| changes.crons.is_none()) && !is_stopped {
             rows.push(self.row(Effect::NeverSettles, words::NEVER_SETTLES));
         }
         if self.no_forecast.is_none() {
@@ -258,12 +236,9 @@ impl<'c> Plan<'c> {
 
     /// The problems of the current object that the change ends.
     fn ended(&self) -> impl Iterator<Item = &'c Finding> {
-        let after = &self.situation.checked;
-        let before = self.situation.before.iter();
-        before
-            .flat_map(|before| &before.report.findings)
-            .filter(|finding| finding.level == Level::Deny)
-            .filter(move |ended| !after.findings.iter().any(|other| is_same(ended, other)))
+        let ([before, _], after) = (self.reports, &self.situation.checked.findings);
+        of_level(before, Level::Deny)
+            .filter(|ended| !after.iter().any(|other| is_same(ended, other)))
     }
 
     fn unknown(&self) -> Option<&'c str> {
@@ -294,18 +269,17 @@ impl<'c> Plan<'c> {
     }
 }
 
+fn of_level(report: &Report, level: Level) -> impl Iterator<Item = &Finding> {
+    (report.findings.iter()).filter(move |finding| finding.level == level)
+}
+
 /// Why the policy or HCO denies the object. It does not include fixes, because their commands change the live object.
 fn denied(situation: &Situation, by_hco: &[String]) -> Option<String> {
     let report = &situation.after.report;
     if !situation.is_sent || report.allowed && by_hco.is_empty() {
         return None;
     }
-    let mut facts: Vec<String> = report
-        .findings
-        .iter()
-        .filter(|finding| finding.level == Level::Deny)
-        .map(words::finding)
-        .collect();
+    let mut facts: Vec<String> = of_level(report, Level::Deny).map(words::finding).collect();
     for fact in by_hco {
         if !facts.contains(fact) {
             facts.push(fact.clone());

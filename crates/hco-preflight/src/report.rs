@@ -11,7 +11,7 @@ pub(crate) use engine::{
     TemplateReport as Template, VirtualMachineReport as Machine,
 };
 use kube_objects::text::list;
-pub(crate) use operator_models::forecast::{Changes, CronChanges, Retarget};
+pub(crate) use operator_models::forecast::{Changes, Retarget};
 use operator_models::hco::version::HcoVersion;
 use operator_models::kubevirt::installation::KubeVirt;
 

@@ -1,6 +1,7 @@
 //! The boot sources before the change, and those that the operators create after it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use cluster::field::text;
 use cluster::foreign::Foreign;
@@ -13,33 +14,38 @@ use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
 use crate::input::{Hco, Situation};
-use crate::report::{self, Changes, Cron, CronChanges, DataSource, Forecast, Retarget};
+use crate::report::{self, Changes, Cron, DataSource, Forecast, Retarget};
 use crate::rows::words;
 use crate::templates;
 
 /// The boot sources before and after the change.
 pub(super) struct BootSources<'c> {
     pub(super) situation: &'c Situation,
-    pub(super) changes: Changes,
-    /// The changes of DataImportCrons; empty if two of them have the same name.
-    cron_changes: CronChanges,
     /// Whether the changes are outstanding, so that they do not depend on the requested change.
-    is_outstanding: bool,
+    pub(super) is_outstanding: bool,
     pub(super) architectures: &'c [Foreign],
     pub(super) all: BTreeMap<Key, BootSource<'c>>,
-    crons_before: BTreeMap<Key, CronBefore>,
     claims: BTreeSet<Key>,
 }
 
-/// The DataSources of the forecasts before and after the change, and whether they exist after it.
-type Expected<'c> = BTreeMap<Key, (&'c DataSource, bool)>;
-
 /// A DataSource before and after the change.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are independent properties of an object"
+)]
 pub(super) struct BootSource<'c> {
     pub(super) key: Key,
     pub(super) before: Option<SourceBefore>,
-    /// Its forecast, and whether it exists after the change; `None` if no template names it.
-    pub(super) expected: Option<(&'c DataSource, bool)>,
+    /// Its forecast, if possible the one after the change; `None` if no template names it.
+    pub(super) expected: Option<&'c DataSource>,
+    pub(super) is_created: bool,
+    pub(super) is_deleted: bool,
+    /// Whether it has a disk before and after the change, but not until an import is done.
+    pub(super) is_empty_meanwhile: bool,
+    /// Whether it permanently loses its disk.
+    pub(super) is_lost: bool,
+    /// Its change, if it points to another DataSource than before.
+    pub(super) retarget: Option<Retarget>,
     /// The DataImportCron that manages it after the change.
     pub(super) cron: Option<&'c Cron>,
     /// The spec of its template.
@@ -49,28 +55,34 @@ pub(super) struct BootSource<'c> {
     pub(super) has_new_cron: bool,
     /// If the DataImportCron is deleted and created again, the changed fields that cause this.
     pub(super) recreated: Option<Vec<String>>,
+    /// A deleted DataImportCron that managed it.
+    predecessor: Option<CronBefore>,
+    /// Whether a DataImportCron that is deleted or recreated no longer manages it.
+    pub(super) is_left: bool,
 }
 
 /// A DataSource that exists before the change.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "they are independent properties of an object"
-)]
 pub(super) struct SourceBefore {
     pub(super) points_to: Option<Foreign>,
     /// The DataImportCron in its label.
     owner: Option<Key>,
     is_of_ssp: bool,
-    pub(super) has_disk: bool,
-    /// Whether CDI keeps the disk when its DataImportCron is deleted.
-    pub(super) keeps_disk: bool,
-    /// Whether the disk is deleted with its DataImportCron, and then imported again.
-    pub(super) is_reimported: bool,
+    pub(super) disk: Option<Disk>,
+}
+
+/// What happens to an existing disk when its DataImportCron is deleted.
+#[derive(PartialEq, Eq)]
+pub(super) enum Disk {
+    Kept,
+    Deleted,
+    /// It is deleted, and then imported again.
+    Reimported,
 }
 
 /// A DataImportCron that exists before the change.
 #[derive(Clone)]
 pub(super) struct CronBefore {
+    pub(super) name: Arc<str>,
     pub(super) source: Key,
     origin: Option<Value>,
     /// Whether CDI keeps its disks when it is deleted.
@@ -103,25 +115,18 @@ impl<'c> BootSources<'c> {
         changes: Option<&Changes>,
         is_outstanding: bool,
     ) -> Self {
-        let before = situation.forecast_before.as_ref();
         // A rejected object changes nothing.
-        let changes = changes.cloned().unwrap_or_else(|| Changes {
-            crons: Some(CronChanges::default()),
-            ..Changes::default()
-        });
-        let cron_changes = changes.crons.clone().unwrap_or_default();
+        let changes = changes.cloned().unwrap_or_default();
+        // Empty if two DataImportCrons have the same name.
+        let cron_changes = changes.crons.unwrap_or_default();
         // A DataSource after the change replaces the one before it.
-        let mut sources = Expected::new();
-        for (forecast, is_after) in [(before, false), (after, true)] {
-            for source in forecast
-                .into_iter()
-                .flat_map(|forecast| &forecast.data_sources)
-            {
-                sources.insert(source.key(), (source, is_after));
-            }
-        }
+        let expected: BTreeMap<Key, &DataSource> = (situation.forecast_before.iter())
+            .chain(after)
+            .flat_map(|forecast| &forecast.data_sources)
+            .map(|source| (source.key(), source))
+            .collect();
         let crons_before = crons_before(situation);
-        let mut before = sources_before(situation, &crons_before, &sources);
+        let mut before = sources_before(situation, &crons_before, &expected);
         let managing: BTreeMap<Key, &Cron> = after
             .into_iter()
             .flat_map(|forecast| &forecast.crons)
@@ -129,7 +134,7 @@ impl<'c> BootSources<'c> {
             .collect();
         let names: BTreeSet<Key> = before
             .keys()
-            .chain(sources.keys())
+            .chain(expected.keys())
             .chain(managing.keys())
             .chain(&changes.data_sources.created)
             .chain(&changes.data_sources.deleted)
@@ -138,35 +143,51 @@ impl<'c> BootSources<'c> {
             .cloned()
             .collect();
         let specs = specs(&hco.object);
-        let all = names
-            .into_iter()
-            .map(|key| {
-                let cron = managing.get(&key).copied();
-                let source = BootSource {
-                    before: before.remove(&key),
-                    expected: sources.get(&key).copied(),
-                    cron,
-                    spec: cron.and_then(|cron| specs.get(cron.template.raw()).copied()),
-                    cron_before: cron.and_then(|cron| crons_before.get(&cron.key()).cloned()),
-                    has_new_cron: cron
-                        .is_some_and(|cron| cron_changes.created.contains(&cron.key())),
-                    recreated: cron
-                        .and_then(|cron| cron_changes.recreated.get(&cron.key()).cloned()),
-                    key: key.clone(),
-                };
-                (key, source)
-            })
-            .collect();
-        let (report, claims) = (&hco.report, &situation.world.claims);
+        let mut source = |key: Key| {
+            let cron = managing.get(&key).copied();
+            let own = cron.map(Cron::key);
+            let former = crons_before.iter().filter(|(_, cron)| cron.source == key);
+            BootSource {
+                before: before.remove(&key),
+                expected: expected.get(&key).copied(),
+                is_created: changes.data_sources.created.contains(&key),
+                is_deleted: changes.data_sources.deleted.contains(&key),
+                is_empty_meanwhile: changes.empty_meanwhile.contains(&key),
+                is_lost: changes.lost_image.contains(&key),
+                retarget: (changes.data_sources.retargeted.iter())
+                    .find(|pointer| pointer.key == key)
+                    .cloned(),
+                cron,
+                spec: cron.and_then(|cron| specs.get(cron.template.raw()).copied()),
+                cron_before: own.as_ref().and_then(|own| crons_before.get(own).cloned()),
+                has_new_cron: own
+                    .as_ref()
+                    .is_some_and(|own| cron_changes.created.contains(own)),
+                recreated: own
+                    .as_ref()
+                    .and_then(|own| cron_changes.recreated.get(own).cloned()),
+                predecessor: former
+                    .clone()
+                    .find(|(key, _)| cron_changes.deleted.contains(key))
+                    .map(|(_, cron)| cron.clone()),
+                is_left: former
+                    .filter(|(key, _)| own.as_ref() != Some(key))
+                    .any(|(key, _)| {
+                        cron_changes.deleted.contains(key)
+                            || cron_changes.recreated.contains_key(key)
+                    }),
+                key,
+            }
+        };
+        let report = &hco.report;
         let mut sources = Self {
             situation,
             is_outstanding,
             architectures: report.workload_architectures.as_deref().unwrap_or_default(),
-            all,
-            claims: keys(claims.iter().map(|claim| &claim.metadata)),
-            changes,
-            cron_changes,
-            crons_before,
+            all: (names.into_iter())
+                .map(|key| (key.clone(), source(key)))
+                .collect(),
+            claims: keys(situation.world.claims.iter().map(|claim| &claim.metadata)),
         };
         sources.add_collected();
         sources
@@ -177,24 +198,17 @@ impl<'c> BootSources<'c> {
         for key in self.collected() {
             // CDI does not update a DataSource with the label of another DataImportCron.
             let is_managed = self.all.get(&key).is_some_and(|source| {
-                let before = source.before.as_ref();
-                let owner = before.and_then(|before| before.owner.as_ref());
+                let owner = source
+                    .before
+                    .as_ref()
+                    .and_then(|before| before.owner.as_ref());
                 let own = source.cron.map(Cron::key);
                 source.has_new_cron || own.is_some() && owner == own.as_ref()
             });
-            let list = if is_managed {
-                &mut self.changes.empty_meanwhile
-            } else {
-                &mut self.changes.lost_image
-            };
-            let pointers = self
-                .all
-                .values()
-                .filter(|pointer| pointer.target().as_ref() == Some(&key))
-                .map(|pointer| &pointer.key);
-            for key in pointers.chain([&key]) {
-                if !list.contains(key) {
-                    list.push(key.clone());
+            for source in self.all.values_mut() {
+                if source.key == key || source.target().as_ref() == Some(&key) {
+                    source.is_empty_meanwhile |= is_managed;
+                    source.is_lost |= !is_managed;
                 }
             }
         }
@@ -209,20 +223,20 @@ impl<'c> BootSources<'c> {
         const DEFAULT: u64 = 3;
         let world = &self.situation.world;
         let mut collected = BTreeSet::new();
-        for source in self.all.values() {
-            // A DataImportCron with the same image imports nothing, and a new one then finds its own disk.
-            let is_new_image = if source.has_new_cron {
-                !self.finds_disk(source)
-            } else {
-                source.imports_again()
-            };
-            if !(source.has_new_cron && is_new_image || source.recreated.is_some()) {
-                continue;
-            }
+        // A DataImportCron with the same image imports nothing, and a new one then finds its own disk.
+        for source in self.all.values().filter(|source| {
+            source.has_new_cron && !source.finds_disk() || source.recreated.is_some()
+        }) {
+            let is_new_image = source.has_new_cron || source.imports_again();
             let own = source.cron.map(Cron::key);
             let is_own = |object: &&Metadata| object.cron_key() == own;
-            let volumes = world.volumes.iter().map(|volume| &volume.metadata);
-            let former = keys(volumes.filter(is_own));
+            let former = keys(
+                world
+                    .volumes
+                    .iter()
+                    .map(|volume| &volume.metadata)
+                    .filter(is_own),
+            );
             let kept = source.imports_to_keep().unwrap_or(DEFAULT);
             let kept = usize::try_from(kept).unwrap_or(usize::MAX);
             if former.is_empty() || former.len() + usize::from(is_new_image) <= kept {
@@ -237,26 +251,16 @@ impl<'c> BootSources<'c> {
                 .map(|other| other.metadata.key())
                 .filter(|other| !source.has_new_cron || *other != source.key);
             collected.extend(others);
-            if source.has_new_cron && former.len() > kept && self.replaced(source).is_some() {
+            if source.has_new_cron && former.len() > kept && source.replaced().is_some() {
                 collected.insert(source.key.clone());
             }
         }
         collected
     }
 
-    /// The boot sources whose DataImportCron imports an image. CDI reuses a disk that a DataImportCron has imported, unless
-    /// the disk is deleted with it.
+    /// The boot sources whose DataImportCron imports an image.
     pub(super) fn imported(&self) -> impl Iterator<Item = &BootSource<'c>> {
-        self.all.values().filter(|source| {
-            let before = source.cron_before.as_ref();
-            let is_imported = source.has_new_cron && !self.finds_disk(source)
-                || source.recreated.is_some()
-                    && (source.imports_again()
-                        || !self.has_imported(source)
-                        || before.is_some_and(|before| !before.keeps_disks)
-                        || self.changes.empty_meanwhile.contains(&source.key));
-            is_imported && source.runs()
-        })
+        self.all.values().filter(|source| source.is_imported())
     }
 
     /// The namespaces of new DataImportCrons that do not contain a boot source yet.
@@ -282,46 +286,6 @@ impl<'c> BootSources<'c> {
             .collect()
     }
 
-    /// The change of a DataSource that points to another one than before.
-    pub(super) fn retarget(&self, key: &Key) -> Option<&Retarget> {
-        let retargeted = &self.changes.data_sources.retargeted;
-        retargeted.iter().find(|pointer| pointer.key == *key)
-    }
-
-    /// The deleted DataImportCron whose DataSource and disk a new one takes over.
-    pub(super) fn replaced(&self, source: &BootSource<'_>) -> Option<(&Key, &CronBefore)> {
-        let (key, changes) = (&source.key, &self.changes);
-        let has_no_disk = changes.empty_meanwhile.contains(key) || changes.lost_image.contains(key);
-        self.predecessor(source).filter(|_| !has_no_disk)
-    }
-
-    /// The deleted DataImportCron that manages the same DataSource.
-    fn predecessor(&self, source: &BootSource<'_>) -> Option<(&Key, &CronBefore)> {
-        let mut deleted = self
-            .cron_changes
-            .deleted
-            .iter()
-            .filter_map(|key| self.crons_before.get_key_value(key));
-        deleted.find(|(_, cron)| cron.source == source.key)
-    }
-
-    /// Whether a DataImportCron that is deleted or recreated no longer manages a DataSource.
-    pub(super) fn is_left(&self, source: &BootSource<'_>) -> bool {
-        let (own, changes) = (source.cron.map(Cron::key), &self.cron_changes);
-        self.crons_before
-            .iter()
-            .filter(|(key, cron)| cron.source == source.key && own.as_ref() != Some(key))
-            .any(|(key, _)| changes.deleted.contains(key) || changes.recreated.contains_key(key))
-    }
-
-    /// Whether a new DataImportCron finds the disk that a deleted one has imported.
-    pub(super) fn finds_disk(&self, source: &BootSource<'_>) -> bool {
-        let origin = source.spec.and_then(origin);
-        self.replaced(source)
-            .is_some_and(|(_, before)| before.origin == origin && before.has_imported)
-            && self.has_disk(source)
-    }
-
     /// The new DataImportCrons whose DataSource another one managed until now. On the DataSources of its VM templates, SSP
     /// changes the label itself.
     ///
@@ -330,10 +294,12 @@ impl<'c> BootSources<'c> {
     pub(super) fn often_missed(&self) -> Vec<Foreign> {
         self.all
             .values()
-            .filter(|source| source.has_new_cron && source.runs())
+            .filter(|source| source.has_new_cron && source.runs() && source.predecessor.is_some())
             .filter(|source| {
-                let before = source.before.as_ref();
-                self.predecessor(source).is_some() && before.is_none_or(|before| !before.is_of_ssp)
+                source
+                    .before
+                    .as_ref()
+                    .is_none_or(|before| !before.is_of_ssp)
             })
             .filter_map(|source| source.cron)
             .map(|cron| (cron.key(), cron.name.clone()))
@@ -342,129 +308,87 @@ impl<'c> BootSources<'c> {
             .collect()
     }
 
-    /// Whether an existing DataImportCron has imported its image, and its DataSource has the disk.
-    pub(super) fn has_imported(&self, source: &BootSource<'_>) -> bool {
-        let before = source.cron_before.as_ref();
-        before.is_none_or(|before| before.has_imported) && self.has_disk(source)
-    }
-
-    /// Whether a DataSource has a disk; assumed if DataSources were not read.
-    fn has_disk(&self, source: &BootSource<'_>) -> bool {
-        match &source.before {
-            Some(before) => before.has_disk,
-            None => !self.situation.world.sources.is_read(),
-        }
-    }
-
-    /// Why CDI does not update the DataSource of a DataImportCron: the DataSource has the label of another one, or
-    /// none. SSP changes the label only on its own DataSources.
-    ///
-    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
-    /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
-    pub(super) fn not_updated_because(&self, source: &BootSource<'_>) -> Option<String> {
-        let (before, cron) = source.before.as_ref().zip(source.cron)?;
-        let is_gone = self.changes.empty_meanwhile.contains(&source.key)
-            || self.changes.data_sources.deleted.contains(&source.key);
-        // SSP deletes its pointers, and CDI creates new DataSources.
-        let is_of_ssp = before.is_of_ssp || before.points_to.is_some();
-        // CDI finds the disk of the same image, and sets the label of the new DataImportCron on the disk and the
-        // DataSource. MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
-        let is_taken_over = || before.keeps_disk && self.finds_disk(source);
-        if is_gone || !source.runs() || is_of_ssp || is_taken_over() {
-            return None;
-        }
-        match &before.owner {
-            Some(owner) if *owner == cron.key() => None,
-            Some(owner) => Some(words::label(Some(&owner.name))),
-            None => (self.situation.world.sources.is_read()).then(|| words::label(None)),
-        }
-    }
-
-    /// The same, if the changes cause it.
-    pub(super) fn no_longer_updated_because(&self, source: &BootSource<'_>) -> Option<String> {
-        let is_outstanding = self.is_outstanding && source.cron_before.is_some();
-        let is_shown = source.changes_cron() || is_outstanding;
-        self.not_updated_because(source).filter(|_| is_shown)
-    }
-
     /// Whether a DataSource has an uploaded disk, so that SSP does not create a DataImportCron for it. The disk has the
     /// name of the DataSource or, for the default architecture, the name without the suffix.
     pub(super) fn is_uploaded(&self, key: &Key) -> bool {
-        let points_here = |pointer: &Key| {
-            let target = self
-                .retarget(pointer)
-                .and_then(|pointer| pointer.to.as_ref());
-            let of_template = || self.all.get(pointer).and_then(BootSource::target);
-            target.is_some_and(|target| *target.raw() == *key.name)
-                || of_template().as_ref() == Some(key)
+        let points_here = |pointer: &BootSource<'_>| {
+            let retarget = pointer.retarget.as_ref();
+            let now = retarget.and_then(|retarget| retarget.to.as_ref());
+            now.is_some_and(|target| *target.raw() == *key.name)
+                || pointer.target().as_ref() == Some(key)
         };
         let default = key.name.rsplit_once('-').map(|(name, _)| key.beside(name));
         self.claims.contains(key)
-            || default.is_some_and(|name| self.claims.contains(&name) && points_here(&name))
+            || default
+                .filter(|default| self.claims.contains(default))
+                .and_then(|default| self.all.get(&default))
+                .is_some_and(points_here)
     }
 
     /// The boot sources before and after the change, for programs.
     pub(super) fn json(&self) -> Vec<Value> {
-        let imported: BTreeSet<&Key> = self.imported().map(|source| &source.key).collect();
-        let json = |source: &BootSource<'_>| {
-            let (key, before) = (&source.key, source.before.as_ref());
-            let owner = before.and_then(|before| before.owner.as_ref());
-            json!({
-                "namespace": &*key.namespace,
-                "name": &*key.name,
-                "before": before.map(|before| json!({
-                    "pointsTo": before.points_to,
-                    "dataImportCron": owner.map(|owner| &*owner.name),
-                    "hasDisk": before.has_disk,
-                })),
-                "after": self.after_json(source, imported.contains(key)),
-            })
-        };
-        self.all.values().map(json).collect()
-    }
-
-    fn after_json(&self, source: &BootSource<'_>, is_imported: bool) -> Option<Value> {
-        let (key, before) = (&source.key, source.before.as_ref());
-        let changes = &self.changes;
-        let is_created = changes.data_sources.created.contains(key);
-        let is_left = before.is_some() && !changes.data_sources.deleted.contains(key);
-        let points_to = match (self.retarget(key), source.expected) {
-            (Some(pointer), _) => pointer.to.as_ref(),
-            (None, Some((expected, true))) => expected.points_to.as_ref(),
-            (None, _) => source.pointed_to(),
-        };
-        let has_disk = before.is_some_and(|before| before.has_disk);
-        let disk = if changes.lost_image.contains(key) {
-            None
-        } else if changes.empty_meanwhile.contains(key) || is_imported && !has_disk {
-            Some("after-import")
-        } else {
-            has_disk.then_some("kept")
-        };
-        let cron = source.cron;
-        (is_created || is_left).then(|| {
-            json!({
-                "pointsTo": points_to,
-                "dataImportCron": cron.map(|cron| &cron.name),
-                "template": cron.map(|cron| &cron.template),
-                "architecture": cron.map(|cron| &cron.architecture),
-                "changedFields": source.recreated.as_deref().unwrap_or_default(),
-                "disk": disk,
-            })
-        })
+        self.all.values().map(BootSource::json).collect()
     }
 }
 
 impl BootSource<'_> {
+    fn json(&self) -> Value {
+        let before = self.before.as_ref();
+        json!({
+            "namespace": &*self.key.namespace,
+            "name": &*self.key.name,
+            "before": before.map(|before| json!({
+                "pointsTo": before.points_to,
+                "dataImportCron": before.owner.as_ref().map(|owner| &*owner.name),
+                "hasDisk": before.disk.is_some(),
+            })),
+            "after": self.after_json(),
+        })
+    }
+
+    fn after_json(&self) -> Option<Value> {
+        let is_kept = self.before.is_some() && !self.is_deleted;
+        let points_to = match (&self.retarget, self.expected) {
+            (Some(pointer), _) => pointer.to.as_ref(),
+            (None, Some(expected)) if self.is_created => expected.points_to.as_ref(),
+            (None, _) => self.pointed_to(),
+        };
+        let disk = if self.is_lost {
+            None
+        } else if self.is_empty_meanwhile || self.is_imported() && !self.has_disk() {
+            Some("after-import")
+        } else {
+            self.has_disk().then_some("kept")
+        };
+        (self.is_created || is_kept).then(|| {
+            json!({
+                "pointsTo": points_to,
+                "dataImportCron": self.cron.map(|cron| &cron.name),
+                "template": self.cron.map(|cron| &cron.template),
+                "architecture": self.cron.map(|cron| &cron.architecture),
+                "changedFields": self.recreated.as_deref().unwrap_or_default(),
+                "disk": disk,
+            })
+        })
+    }
+
     /// The DataSource that it points to.
     fn target(&self) -> Option<Key> {
-        let (expected, _) = self.expected?;
-        Some(self.key.beside(expected.points_to.as_ref()?.raw()))
+        Some(self.key.beside(self.expected?.points_to.as_ref()?.raw()))
     }
 
     /// The DataSource that it points to before the change.
     pub(super) fn pointed_to(&self) -> Option<&Foreign> {
         self.before.as_ref()?.points_to.as_ref()
+    }
+
+    /// Whether it has a disk before the change.
+    pub(super) fn has_disk(&self) -> bool {
+        self.disk().is_some()
+    }
+
+    pub(super) fn disk(&self) -> Option<&Disk> {
+        self.before.as_ref()?.disk.as_ref()
     }
 
     /// Whether CDI imports an image for its DataImportCron.
@@ -476,6 +400,39 @@ impl BootSource<'_> {
     /// Whether its DataImportCron is created, or deleted and created again.
     pub(super) fn changes_cron(&self) -> bool {
         self.has_new_cron || self.recreated.is_some()
+    }
+
+    /// The deleted DataImportCron whose DataSource and disk a new one takes over.
+    pub(super) fn replaced(&self) -> Option<&CronBefore> {
+        let has_no_disk = self.is_empty_meanwhile || self.is_lost;
+        self.predecessor.as_ref().filter(|_| !has_no_disk)
+    }
+
+    /// Whether a new DataImportCron finds the disk that a deleted one has imported.
+    pub(super) fn finds_disk(&self) -> bool {
+        self.has_disk()
+            && self.replaced().is_some_and(|before| {
+                before.has_imported && before.origin == self.spec.and_then(origin)
+            })
+    }
+
+    /// Whether an existing DataImportCron has imported its image, and its DataSource has the disk.
+    pub(super) fn has_imported(&self) -> bool {
+        let before = self.cron_before.as_ref();
+        before.is_none_or(|before| before.has_imported) && self.has_disk()
+    }
+
+    /// Whether its DataImportCron imports an image. CDI reuses a disk that a DataImportCron has imported, unless the disk is
+    /// deleted with it.
+    fn is_imported(&self) -> bool {
+        let before = self.cron_before.as_ref();
+        let is_imported = self.has_new_cron && !self.finds_disk()
+            || self.recreated.is_some()
+                && (self.imports_again()
+                    || !self.has_imported()
+                    || before.is_some_and(|before| !before.keeps_disks)
+                    || self.is_empty_meanwhile);
+        is_imported && self.runs()
     }
 
     /// Whether a recreated DataImportCron imports another image although its disk stays. CDI reuses a disk with the
@@ -498,6 +455,28 @@ impl BootSource<'_> {
         let collects = self.spec.and_then(|spec| text(spec, "/garbageCollect")) != Some("Never");
         collects && self.imports_to_keep() == Some(0)
     }
+
+    /// Why CDI does not update the DataSource of a DataImportCron: the DataSource has the label of another one, or
+    /// none. SSP changes the label only on its own DataSources.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
+    /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
+    pub(super) fn not_updated_because(&self) -> Option<String> {
+        let (before, cron) = self.before.as_ref().zip(self.cron)?;
+        let is_deleted = self.is_empty_meanwhile || self.is_deleted;
+        // SSP deletes its pointers, and CDI creates new DataSources.
+        let is_of_ssp = before.is_of_ssp || before.points_to.is_some();
+        // CDI finds the disk of the same image, and sets the label of the new DataImportCron on the disk and the
+        // DataSource. MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
+        let is_taken_over = before.disk == Some(Disk::Kept) && self.finds_disk();
+        let is_own = before.owner.as_ref() == Some(&cron.key());
+        if is_deleted || !self.runs() || is_of_ssp || is_taken_over || is_own {
+            return None;
+        }
+        Some(words::label(
+            before.owner.as_ref().map(|owner| &*owner.name),
+        ))
+    }
 }
 
 /// Whether a DataSource belongs to SSP's VM templates. Its name may have the suffix of an architecture.
@@ -519,6 +498,7 @@ fn crons_before(situation: &Situation) -> BTreeMap<Key, CronBefore> {
             .map(|cron| {
                 let managed = cron.managed_data_source().unwrap_or_default();
                 let before = CronBefore {
+                    name: cron.metadata.name.as_str().into(),
                     source: cron.metadata.beside(managed),
                     origin: origin(&cron.spec),
                     keeps_disks: text(&cron.spec, "/retentionPolicy") != Some("None"),
@@ -543,6 +523,7 @@ fn crons_before(situation: &Situation) -> BTreeMap<Key, CronBefore> {
             let spec = specs.get(cron.template.raw()).copied();
             let policy = spec.and_then(|spec| text(spec, "/retentionPolicy"));
             let before = CronBefore {
+                name: cron.name.raw().into(),
                 source: cron.source(),
                 origin: spec.and_then(origin),
                 keeps_disks: policy.map_or(!sets_policy, |policy| policy != "None"),
@@ -558,24 +539,23 @@ fn crons_before(situation: &Situation) -> BTreeMap<Key, CronBefore> {
 fn sources_before(
     situation: &Situation,
     crons: &BTreeMap<Key, CronBefore>,
-    expected: &Expected<'_>,
+    expected: &BTreeMap<Key, &DataSource>,
 ) -> BTreeMap<Key, SourceBefore> {
     let world = &situation.world;
     if !world.sources.is_read() {
-        let forecast = situation.forecast_before.iter();
-        let known: BTreeMap<Key, &DataSource> = forecast
+        let known: BTreeMap<Key, &DataSource> = (situation.forecast_before.iter())
             .flat_map(|forecast| &forecast.data_sources)
             .map(|source| (source.key(), source))
             .collect();
         let before = |key: &Key| {
             let managing = crons.iter().filter(|(_, cron)| cron.source == *key);
+            let owner = managing.clone().next_back().map(|(owner, _)| owner.clone());
+            let is_kept = managing.clone().any(|(_, cron)| cron.keeps_disks);
             SourceBefore {
                 points_to: known.get(key).and_then(|source| source.points_to.clone()),
-                owner: managing.clone().next_back().map(|(owner, _)| owner.clone()),
-                is_of_ssp: is_of_bundle(key),
-                has_disk: true,
-                keeps_disk: managing.clone().any(|(_, cron)| cron.keeps_disks),
-                is_reimported: false,
+                is_of_ssp: owner.is_none() || is_of_bundle(key),
+                owner,
+                disk: Some(if is_kept { Disk::Kept } else { Disk::Deleted }),
             }
         };
         return expected
@@ -594,29 +574,31 @@ fn sources_before(
     let kept_volumes = keys(volumes.filter(|volume| !volume.is_cleaned_up()));
     let reimported = &keys(claims.filter(|claim| claim.is_cleaned_up())) & &kept_volumes;
     let are_disks_read = world.claims.is_read() && world.snapshots.is_read();
-    world
-        .sources
-        .iter()
-        .map(|source| {
-            let is_any = |of: &BTreeSet<Key>| source.disks().any(|disk| of.contains(&disk));
-            let has_disk = source.disks().next().is_some();
-            let before = SourceBefore {
-                points_to: source
-                    .points_to
-                    .as_ref()
-                    .map(|target| Foreign::from(&*target.name)),
-                owner: source.metadata.cron_key(),
-                is_of_ssp: source.metadata.is_of_ssp(),
-                has_disk: has_disk && (!are_disks_read || is_any(&existing)),
-                keeps_disk: if world.claims.is_read() {
-                    is_any(&kept)
-                } else {
-                    has_disk && !source.metadata.is_cleaned_up()
-                },
-                is_reimported: is_any(&reimported),
-            };
-            (source.metadata.key(), before)
-        })
+    let disk = |source: &cluster::DataSource| {
+        let is_any = |of: &BTreeSet<Key>| source.disks().any(|disk| of.contains(&disk));
+        let is_kept = if world.claims.is_read() {
+            is_any(&kept)
+        } else {
+            !source.metadata.is_cleaned_up()
+        };
+        match source.disks().next() {
+            None => None,
+            Some(_) if are_disks_read && !is_any(&existing) => None,
+            Some(_) if is_kept => Some(Disk::Kept),
+            Some(_) if is_any(&reimported) => Some(Disk::Reimported),
+            Some(_) => Some(Disk::Deleted),
+        }
+    };
+    let before = |source: &cluster::DataSource| SourceBefore {
+        points_to: (source.points_to.as_ref()).map(|target| Foreign::from(&*target.name)),
+        owner: source.metadata.cron_key(),
+        is_of_ssp: source.metadata.is_of_ssp(),
+        disk: disk(source),
+    };
+    let sources = world.sources.by(|source| source.metadata.key());
+    sources
+        .into_iter()
+        .map(|(key, source)| (key, before(source)))
         .collect()
 }
 

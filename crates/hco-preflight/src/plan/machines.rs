@@ -68,23 +68,21 @@ pub(crate) fn unable_to_start(situation: &Situation) -> BTreeSet<Row> {
         return BTreeSet::new();
     };
     let [admission, _] = Admission::both(situation, before);
-    let machines = situation.world.machines.iter();
-    let stopped = machines.filter(|machine| !is_started(machine));
-    let is_missing = |node: &str| {
+    let is_missing = |node: &&str| {
         let is_it = |other: &Node| other.has_hostname(node) && has_virt_handler(before, other);
         !situation.world.has_made_up_nodes && !situation.nodes_after.iter().any(is_it)
     };
     let unable_to_start = |machine: &Machine| {
-        let key = machine.metadata.key();
-        let no_node = |what: &str| Some(row(&key, Effect::NoNode, what));
         let read = machine.read()?;
         let own = read.resolve(&admission.kubevirt, &mut { &admission }).0;
+        let row = |effect, what: &str| Some(row(&machine.metadata.key(), effect, what));
         if admission.rejects(&own) {
             let accepted = admission.accepted.unwrap_or_default();
             let what = words::rejected_by_kubevirt(&own, accepted, false);
-            return Some(row(&key, Effect::RejectedByKubeVirt, &what));
+            return row(Effect::RejectedByKubeVirt, &what);
         }
-        if let Some(node) = machine.hostname.as_deref().filter(|node| is_missing(node)) {
+        let no_node = |what: &str| row(Effect::NoNode, what);
+        if let Some(node) = machine.hostname.as_deref().filter(is_missing) {
             return no_node(&words::pinned_to_missing(node));
         }
         let needed = read.launcher_architecture(&own, false)?;
@@ -96,7 +94,10 @@ pub(crate) fn unable_to_start(situation: &Situation) -> BTreeSet<Row> {
             None
         }
     };
-    stopped.filter_map(unable_to_start).collect()
+    (situation.world.machines.iter())
+        .filter(|machine| !is_started(machine))
+        .filter_map(unable_to_start)
+        .collect()
 }
 
 /// The state before and after the change that determines the effects on a VM.
@@ -112,7 +113,7 @@ struct Sides<'w> {
 }
 
 /// Why virt-handler does not run on a node after the change.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Departure {
     Leaves,
     Excluded,
@@ -213,13 +214,11 @@ impl<'w> Sides<'w> {
         chosen: Option<&str>,
     ) -> Option<(Row, bool)> {
         let (before, departure) = self.nodes.get(node)?;
-        let leaves = match (*departure)? {
-            Departure::AlreadyExcluded => {
-                return Some((already_orphaned(self.situation, key, before), false));
-            }
-            Departure::Excluded => false,
-            Departure::Leaves => true,
-        };
+        let departure = (*departure)?;
+        if departure == Departure::AlreadyExcluded {
+            return Some((already_orphaned(self.situation, key, before), false));
+        }
+        let leaves = departure == Departure::Leaves;
         let has_virt_handler = has_virt_handler(self.situation.current(), before);
         let is_pinned = machine
             .and_then(|machine| machine.hostname.as_deref())
@@ -229,11 +228,7 @@ impl<'w> Sides<'w> {
         let mut is_advised = false;
         let way_out = match (lost, chosen) {
             _ if machine.is_none() && self.situation.world.machines.is_read() => {
-                if lost.is_some() || !has_virt_handler {
-                    words::UNMANAGED.to_owned()
-                } else {
-                    words::MIGRATE_UNMANAGED.to_owned()
-                }
+                words::unmanaged(lost.is_none() && has_virt_handler)
             }
             _ if !has_virt_handler => words::SHUT_DOWN_INSIDE.to_owned(),
             _ if is_pinned => words::SHUT_DOWN_PINNED.to_owned(),
@@ -246,11 +241,7 @@ impl<'w> Sides<'w> {
             }
             (Some(lost), None) => words::shut_down(lost, leaves),
         };
-        let what = if leaves {
-            words::node_leaves(node, &way_out)
-        } else {
-            words::node_excluded(node, &way_out)
-        };
+        let what = words::orphaned(node, leaves, &way_out);
         Some((row(key, Effect::Orphaned, &what), is_advised))
     }
 
@@ -262,11 +253,7 @@ impl<'w> Sides<'w> {
         if runs_on == Some(&*node.name) || !has_virt_handler(self.situation.current(), node) {
             return None;
         }
-        let leaves = match (*departure)? {
-            Departure::AlreadyExcluded => return None,
-            Departure::Excluded => false,
-            Departure::Leaves => true,
-        };
+        let leaves = (*departure)? == Departure::Leaves;
         let detail = words::pinned(required, leaves, may_run(machine));
         // A VM of an architecture that also leaves has another row.
         let is_lost = self.gone.contains(&*node.architecture);
@@ -301,7 +288,7 @@ impl<'w> Sides<'w> {
                 words::architecture_changes(before, after)
             };
             let row = row(&key, Effect::ArchitectureChanges, &detail);
-            effects.push(row.about("decides", Some(&new.decides(&start.read))));
+            effects.push(row.about("decides", new.decides(&start.read).as_deref()));
         }
         effects
     }
@@ -321,29 +308,27 @@ fn loss(
     has_disks: Option<bool>,
 ) -> Option<(Effect, String, &'static str)> {
     let changes = changes?;
-    let (effect, clause, advice) = if changes.data_sources.deleted.contains(source) {
+    let is_in = |list: &[Key]| list.contains(source);
+    let (effect, clause, advice) = if is_in(&changes.data_sources.deleted) {
         (Effect::DiskSourceDeleted, words::IS_DELETED, OTHER_SOURCE)
-    } else if changes.lost_image.contains(source) {
-        (
-            Effect::DiskSourceDeleted,
-            words::NO_DISK_ANY_MORE,
-            OTHER_SOURCE,
-        )
-    } else if changes.empty_meanwhile.contains(source) {
+    } else if is_in(&changes.lost_image) {
+        let clause = words::NO_DISK_ANY_MORE;
+        (Effect::DiskSourceDeleted, clause, OTHER_SOURCE)
+    } else if is_in(&changes.empty_meanwhile) {
         (Effect::DiskSourceReplaced, words::HAS_NO_DISK, words::AGAIN)
     } else {
         // It points to a DataSource for another architecture than the VM sets.
         let own = machine
             .own_architecture()
             .filter(|_| has_disks != Some(true))?;
-        let retargeted = &changes.data_sources.retargeted;
-        let pointer = retargeted.iter().find(|pointer| pointer.key == *source)?;
+        let mut retargeted = changes.data_sources.retargeted.iter();
+        let pointer = retargeted.find(|pointer| pointer.key == *source)?;
         let key = source.beside(pointer.to.as_ref()?.raw());
         let mut sources = situation.forecast_after()?.data_sources.iter();
         let target = sources.find(|target| target.key() == key)?;
         let label = &target.architecture_label;
-        let is_other = !["", own].contains(&label.raw());
         let clause = words::moved(&target.name, label);
+        let is_other = !["", own].contains(&label.raw());
         return is_other.then_some((Effect::DiskSourceReplaced, clause, OTHER_SOURCE));
     };
     Some((effect, clause.to_owned(), advice))
@@ -432,20 +417,17 @@ impl<'w> Admission<'w> {
         !architecture.is_empty() && self.accepted.is_some_and(is_refused)
     }
 
-    /// The object or the default that decides the architecture of a VM.
-    fn decides(&self, machine: &VirtualMachine) -> String {
-        match machine.resolve(&self.kubevirt, &mut { self }).1 {
-            Reason::Explicit => words::OF_VM.to_owned(),
-            Reason::Preference => match machine.preference(&mut { self }) {
-                Some((name, _)) => words::of_preference(&name.name),
-                None => words::OF_PREFERENCE.to_owned(),
-            },
-            Reason::DataSource(index) => match machine.data_sources.get(index) {
-                Some(source) => words::of_label(&source.namespace, &source.name),
-                None => words::OF_LABEL.to_owned(),
-            },
+    /// The object or the default that decides the architecture of a VM that does not set one.
+    fn decides(&self, machine: &VirtualMachine) -> Option<String> {
+        Some(match machine.resolve(&self.kubevirt, &mut { self }).1 {
+            Reason::Explicit => return None,
+            Reason::Preference => words::of_preference(&machine.preference(&mut { self })?.0.name),
+            Reason::DataSource(index) => {
+                let source = machine.data_sources.get(index)?;
+                words::of_label(&source.namespace, &source.name)
+            }
             Reason::Default => words::OF_KUBEVIRT.to_owned(),
-        }
+        })
     }
 }
 
@@ -480,10 +462,8 @@ impl Lookup for &Admission<'_> {
 /// DataImportCron.
 fn stale_label(old: &BTreeMap<Key, BootSource>, key: &Key, new: &BootSource) -> Option<String> {
     let label = |source: &BootSource| {
-        source
-            .architecture_label
-            .clone()
-            .filter(|label| !label.is_empty())
+        let label = source.architecture_label.clone();
+        label.filter(|label| !label.is_empty())
     };
     if new.points_to.is_some() || label(new).is_some() || bundle::source(&key.name).is_none() {
         return None;
@@ -530,12 +510,8 @@ fn may_run(machine: &Machine) -> bool {
 
 /// The row of a VM that already runs without virt-handler.
 fn already_orphaned(situation: &Situation, machine: &Key, node: &Node) -> Row {
-    let workload = situation
-        .after
-        .report
-        .workload_architectures
-        .as_deref()
-        .unwrap_or_default();
+    let workload = &situation.after.report.workload_architectures;
+    let workload = workload.as_deref().unwrap_or_default();
     let lost = Some(&*node.architecture).filter(|name| !name.is_empty() && !is_in(workload, name));
     let what = words::already_orphaned(&node.name, lost);
     row(machine, Effect::AlreadyOrphaned, &what)

@@ -3,7 +3,7 @@
 use cluster::field::quantity;
 use serde::Serialize;
 
-use super::boot_sources::{BootSource, BootSources};
+use super::boot_sources::{BootSource, BootSources, Disk};
 
 /// The disks that the DataImportCrons of the forecast import, and the deleted disks that are imported again.
 #[derive(Debug, Serialize)]
@@ -17,9 +17,8 @@ pub(super) struct Storage {
 
 impl Storage {
     pub(super) fn new(sources: &BootSources<'_>) -> Self {
-        let reimported = (sources.changes.lost_image.iter())
-            .filter_map(|source| sources.all.get(source)?.before.as_ref())
-            .filter(|before| before.is_reimported)
+        let reimported = (sources.all.values())
+            .filter(|source| source.is_lost && source.disk() == Some(&Disk::Reimported))
             .map(|_| None);
         let sizes: Vec<Option<u64>> = sources.imported().map(size).chain(reimported).collect();
         let known = sizes.iter().flatten();

@@ -11,13 +11,6 @@ use crate::input::Situation;
 use crate::prose::folded;
 use crate::report::{Report, counted, listed, version};
 
-/// A remark about the default architecture, if KubeVirt reads the labels of boot sources.
-const LABEL_FIRST: &str =
-    "VMs take the architecture of their boot source if it is labelled; others get this";
-
-/// KubeVirt's default, if HCO does not set one.
-const NO_DEFAULT: &str = "KubeVirt's default, because HCO does not set one";
-
 /// A value before and after the change; in a check, both are the same.
 pub(crate) struct Fact {
     label: &'static str,
@@ -26,19 +19,12 @@ pub(crate) struct Fact {
 }
 
 impl Fact {
-    fn new(label: &'static str, value: String) -> Self {
-        let changes = false;
-        Self {
-            label,
-            value,
-            changes,
-        }
-    }
-
-    fn compared(label: &'static str, [before, after]: [Option<String>; 2]) -> Self {
+    fn new(label: &'static str, values: [Option<String>; 2]) -> Self {
+        let [before, after] = values.map(|value| match value {
+            Some(value) if !value.is_empty() => value,
+            _ => "none".to_owned(),
+        });
         let changes = before != after;
-        let [before, after] =
-            [before, after].map(|value| value.unwrap_or_else(|| "none".to_owned()));
         let value = if changes {
             format!("{before} → {after}")
         } else {
@@ -56,13 +42,9 @@ impl Fact {
             let is_on = report.multi_arch_import? == Import::Enabled;
             Some(if is_on { "on" } else { "off" }.to_owned())
         };
-        let nodes = |report: &Report| {
-            report
-                .nodes
-                .as_ref()
-                .filter(|nodes| !nodes.is_empty())
-                .map(counted)
-        };
+        let nodes = |report: &Report| report.nodes.as_ref().map(counted);
+        let control_plane =
+            |report: &Report| report.control_plane_architectures.as_deref().map(listed);
         let mut versions = reports.map(|report| situation.version(report));
         // The same version can come from two sources.
         if let [Some(before), Some(after)] = &mut versions
@@ -70,23 +52,28 @@ impl Fact {
         {
             before.text.clone_from(&after.text);
         }
-        let mut facts = vec![
-            Self::new("HyperConverged", one_line(&situation.name)),
-            Self::compared("multi-architecture import", reports.map(import)),
-            Self::compared("HCO", versions.map(|version| Some(version?.text))),
-            Self::compared("workload nodes", reports.map(nodes)),
-        ];
-        let leaving = situation.leaving();
-        if !leaving.is_empty() {
-            facts.push(Self::new("nodes that leave", listed(&leaving)));
-        }
-        let control_plane = Self::compared(
-            "control plane",
-            reports.map(|report| some(report.control_plane_architectures.as_deref())),
-        );
-        facts.extend(Some(control_plane).filter(|fact| fact.changes));
-        facts.push(Self::default_architecture(situation, reports));
-        facts
+        let name = one_line(&situation.name);
+        let leaving = listed(&situation.leaving());
+        let leaving = (!leaving.is_empty()).then(|| reports.map(|_| Some(leaving.clone())));
+        let control_plane = Self::new("control plane", reports.map(control_plane));
+        [
+            Some(Self::new(
+                "HyperConverged",
+                reports.map(|_| Some(name.clone())),
+            )),
+            Some(Self::new("multi-architecture import", reports.map(import))),
+            Some(Self::new(
+                "HCO",
+                versions.map(|version| Some(version?.text)),
+            )),
+            Some(Self::new("workload nodes", reports.map(nodes))),
+            leaving.map(|leaving| Self::new("nodes that leave", leaving)),
+            Some(control_plane).filter(|fact| fact.changes),
+            Some(Self::default_architecture(situation, reports)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 
     /// MIRRORS: kubevirt pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without a default in the spec,
@@ -97,14 +84,16 @@ impl Fact {
         let shown = situation
             .default_architectures(reports)
             .map(|architecture| {
-                let shown = architecture.as_ref().map(Foreign::to_string);
-                Some(shown.unwrap_or_else(|| NO_DEFAULT.to_owned()))
+                let none = "KubeVirt's default, because HCO does not set one";
+                Some(architecture.map_or_else(|| none.to_owned(), |name| name.to_string()))
             });
-        let mut fact = Self::compared("default architecture of new VMs", shown);
+        let mut fact = Self::new("default architecture of new VMs", shown);
         let reads_labels = version(reports[1]).is_none_or(HcoVersion::reads_data_source_labels);
         let remarks: Vec<&str> = [
             is_kept.then_some("KubeVirt keeps it, because HCO does not set one"),
-            reads_labels.then_some(LABEL_FIRST),
+            reads_labels.then_some(
+                "VMs take the architecture of their boot source if it is labelled; others get this",
+            ),
         ]
         .into_iter()
         .flatten()
@@ -136,8 +125,4 @@ pub(crate) fn json(situation: &Situation, report: &Report, default: Option<&Fore
         "controlPlane": report.control_plane_architectures.as_deref().unwrap_or_default(),
         "nodes": report.nodes.clone().unwrap_or_default(),
     })
-}
-
-fn some(names: Option<&[Foreign]>) -> Option<String> {
-    names.filter(|names| !names.is_empty()).map(listed)
 }

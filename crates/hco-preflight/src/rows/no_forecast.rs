@@ -2,7 +2,6 @@
 
 use cluster::Node;
 use cluster::field::items;
-use cluster::foreign::Foreign;
 use engine::Consequence;
 use operator_models::ssp::architecture::is_known;
 use serde_json::Value;
@@ -24,18 +23,21 @@ impl NoForecast {
     /// Why a report has no forecast.
     pub(crate) fn of(report: &Report, nodes: &[Node]) -> Self {
         let facts = denied_by_hco(report);
-        let fails = [Consequence::HcoCrashes, Consequence::HcoFails];
         let fails = |finding: &&Finding| {
-            finding
-                .consequence
-                .is_some_and(|consequence| fails.contains(&consequence))
+            matches!(
+                finding.consequence,
+                Some(Consequence::HcoCrashes | Consequence::HcoFails)
+            )
         };
         match (&report.no_forecast, report.findings.iter().find(fails)) {
             _ if !facts.is_empty() => Self::Other(words::denied_by_hco(&facts)),
             (Some(NoForecastReport::NotDeployed), _) => Self::NotDeployed,
             (_, Some(Finding { fact, .. })) => Self::Other(words::hco_fails(fact)),
             (Some(NoForecastReport::Architecture(name)), _) => {
-                Self::RejectedBySsp(of_architecture(name, nodes))
+                // MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateSspObject.
+                let rejected = nodes.iter().filter(|node| node.architecture == name.raw());
+                let names: Vec<&str> = rejected.map(|node| &*node.name).collect();
+                Self::RejectedBySsp(words::nodes_of(name, &names))
             }
             (Some(NoForecastReport::NoArchitecture), _) => {
                 Self::RejectedBySsp(words::NO_ARCHITECTURE.to_owned())
@@ -66,24 +68,10 @@ pub(crate) fn denied_by_hco(report: &Report) -> Vec<String> {
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, checkOperands.
 pub(crate) fn unknown_in_status(stored: &Value) -> Option<String> {
     let lists = ["workloadsArchitectures", "controlPlaneArchitectures"];
-    let unknown = lists
+    lists
         .iter()
-        .flat_map(|list| {
-            let names = items(stored, &format!("/status/nodeInfo/{list}"));
-            names.filter_map(Value::as_str)
-        })
-        .find(|name| !is_known(name))?;
-    Some(words::architecture_in_status(unknown))
-}
-
-/// The nodes whose architecture SSP rejects.
-///
-/// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateSspObject.
-fn of_architecture(name: &Foreign, nodes: &[Node]) -> String {
-    let names: Vec<Foreign> = nodes
-        .iter()
-        .filter(|node| node.architecture == name.raw())
-        .map(|node| Foreign::from(&*node.name))
-        .collect();
-    words::nodes_of(name, &names)
+        .flat_map(|list| items(stored, &format!("/status/nodeInfo/{list}")))
+        .filter_map(Value::as_str)
+        .find(|name| !is_known(name))
+        .map(words::architecture_in_status)
 }

@@ -7,15 +7,6 @@ use operator_models::cdi::data_source::examine_names;
 use crate::report::{Cron, DataSource, Forecast};
 use crate::rows::{Effect, Row, words};
 
-/// A row about a DataImportCron, and the rejected DataSource for it.
-fn row(cron: &Cron, source: Option<&DataSource>) -> Row {
-    let (key, template) = (cron.key(), &cron.template);
-    let what = words::stop(cron, source.map(|source| &source.name));
-    Row::new(Effect::StopsSsp, "DataImportCron", &key, &what)
-        .about("template", Some(template))
-        .about("path", cron.rejected_path.as_deref())
-}
-
 /// The name of the template.
 pub(crate) fn template(stop: &Row) -> &str {
     stop.about.get("template").map_or("", Foreign::raw)
@@ -42,7 +33,11 @@ pub(crate) fn of(forecast: Option<&Forecast>) -> Vec<Row> {
                 (same.count() > 1).then_some(None)?
             }
         };
-        Some(row(cron, source))
+        let what = words::stop(cron, source.map(|source| &source.name));
+        let row = Row::new(Effect::StopsSsp, "DataImportCron", &cron.key(), &what)
+            .about("template", Some(&cron.template))
+            .about("path", cron.rejected_path.as_deref());
+        Some(row)
     };
     let mut stops: Vec<Row> = forecast.crons.iter().filter_map(stop).collect();
     stops.dedup();

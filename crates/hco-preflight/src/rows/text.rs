@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use cluster::foreign::Foreign;
+use cluster::foreign::{Foreign, one_line};
 use engine::Stopped;
 use kube_objects::text::list;
 
 use super::{Effect, Row};
 use crate::prose::{count, folded, line};
+use crate::report::listed;
 use crate::terminal::{BOLD, DIM, RED};
 
 /// The effects that have a section of their own, whatever the kind is.
@@ -43,42 +44,45 @@ fn by_object(text: &mut String, title: &str, rows: &[&Row]) {
             _ => by_name.entry(&row.name).or_default().push(row),
         }
     }
-    let mut alike: Vec<(Vec<String>, Vec<&Row>)> = Vec::new();
-    let mut places: BTreeMap<Vec<_>, usize> = BTreeMap::new();
+    let mut by_state: BTreeMap<Vec<_>, Vec<&str>> = BTreeMap::new();
     for (name, rows) in by_name {
-        let state = rows
-            .iter()
-            .map(|row| (row.effect, &row.detail, row.command.as_ref()))
-            .collect();
-        let place = *places.entry(state).or_insert(alike.len());
-        match alike.get_mut(place) {
-            Some((names, _)) => names.push(name.to_string()),
-            None => alike.push((vec![name.to_string()], rows)),
-        }
+        let states = rows
+            .into_iter()
+            .map(|row| (row.effect, &row.detail, &row.command));
+        by_state
+            .entry(states.collect())
+            .or_default()
+            .push(name.raw());
     }
+    let mut alike: Vec<_> = by_state
+        .into_iter()
+        .map(|(states, names)| (names, states))
+        .collect();
+    alike.sort();
     let width = alike
         .iter()
-        .filter(|(names, _)| names.len() == 1)
-        .flat_map(|(names, _)| names)
-        .map(|name| name.chars().count())
+        .filter_map(|(names, _)| match names.as_slice() {
+            [name] => Some(one_line(name).chars().count()),
+            _ => None,
+        })
         .max()
         .unwrap_or_default()
         .min(40);
-    for (names, rows) in alike {
-        let effect = rows.iter().map(|row| row.effect).max();
+    for (names, states) in alike {
+        let effect = states.iter().map(|(effect, ..)| *effect).max();
         let (style, sign) = effect.unwrap_or(Effect::Unknown).sign();
-        let details = rows
+        let details: Vec<String> = states
             .iter()
-            .map(|row| row.detail.to_string())
-            .collect::<Vec<_>>()
-            .join("; ");
+            .map(|(_, detail, _)| detail.to_string())
+            .collect();
+        let details = details.join("; ");
         let subject = match names.as_slice() {
-            [name] => format!("{name:<width$} "),
-            names => names.join(", ") + ":",
+            [name] => format!("{:<width$} ", one_line(name)),
+            names => listed(names) + ":",
         };
         let line = format!("  {style}{sign}{style:#} {subject} {details}");
         line!(text, "{}", folded(&line, 6));
-        for command in rows.iter().filter_map(|row| row.command.as_ref()) {
+        for command in states.iter().filter_map(|(.., command)| command.as_ref()) {
             line!(text, "      {}: {}", command.when, command.line);
         }
     }

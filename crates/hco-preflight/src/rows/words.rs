@@ -36,7 +36,7 @@ pub(crate) fn hco_fails(fact: &str) -> String {
 
 pub(crate) const REJECTED: &str = "HCO or SSP rejects the object";
 
-pub(crate) fn nodes_of(architecture: &Foreign, nodes: &[Foreign]) -> String {
+pub(crate) fn nodes_of(architecture: &Foreign, nodes: &[&str]) -> String {
     let s = if nodes.len() == 1 { "" } else { "s" };
     format!(
         "SSP rejects the object because of node{s} {} ({architecture})",
@@ -291,19 +291,29 @@ pub(crate) fn recreated(cron: &Foreign, fields: &[String], disk: &str) -> String
     format!("its DataImportCron {cron} is deleted and created again{because}; {disk}")
 }
 
-pub(crate) const OTHER_IMAGE: &str =
-    "until the new image is imported, its disk, if it has one, stays in use";
-pub(crate) const SAME_IMAGE: &str =
-    "its disk, if it has one, stays in use, and the same image is not imported again";
+/// The text about the disk of a changed DataImportCron, if the disk stays.
+pub(crate) fn kept_disk(is_imported: bool, is_collected: bool) -> String {
+    let (disk, then) = if is_imported {
+        (
+            "until the new image is imported, its disk, if it has one, stays in use",
+            "then ",
+        )
+    } else {
+        (
+            "its disk, if it has one, stays in use, and the same image is not imported again",
+            "",
+        )
+    };
+    if !is_collected {
+        return disk.to_owned();
+    }
+    format!("{disk}; {then}CDI deletes older disks, if there are more than importsToKeep")
+}
+
 pub(crate) const FIRST_IMPORT: &str = "its image is imported, because it was not imported before";
 
 pub(crate) fn no_import(why: &Foreign) -> String {
     format!("its disk, if it has one, stays in use, and no image is imported: {why}")
-}
-
-pub(crate) fn collected(disk: &str, is_imported: bool) -> String {
-    let then = if is_imported { "then " } else { "" };
-    format!("{disk}; {then}CDI deletes older disks, if there are more than importsToKeep")
 }
 
 pub(crate) const EMPTY_MEANWHILE: &str = "no disk until the import is done";
@@ -372,12 +382,14 @@ pub(crate) fn points_to_nothing(target: &Foreign) -> String {
 /// down, and kills it after the grace period.
 const WITHOUT: &str = "without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period";
 
-pub(crate) fn node_leaves(node: &str, way_out: &str) -> String {
-    format!("it stops when its node {node} leaves; {way_out}")
-}
-
-pub(crate) fn node_excluded(node: &str, way_out: &str) -> String {
-    format!("the placement excludes its node {node}: it keeps running there {WITHOUT}; {way_out}")
+pub(crate) fn orphaned(node: &str, node_leaves: bool, way_out: &str) -> String {
+    if node_leaves {
+        format!("it stops when its node {node} leaves; {way_out}")
+    } else {
+        format!(
+            "the placement excludes its node {node}: it keeps running there {WITHOUT}; {way_out}"
+        )
+    }
 }
 
 /// The node is already excluded. `lost` is its architecture, if no workload node has it.
@@ -394,9 +406,15 @@ pub(crate) fn already_orphaned(node: &str, lost: Option<&str>) -> String {
 }
 
 // The advice for a VM whose node departs.
-pub(crate) const UNMANAGED: &str = "it has no VirtualMachine that starts it again";
-pub(crate) const MIGRATE_UNMANAGED: &str =
-    "before the change, migrate it: it has no VirtualMachine that starts it again";
+pub(crate) fn unmanaged(can_migrate: bool) -> String {
+    let migrate = if can_migrate {
+        "before the change, migrate it: "
+    } else {
+        ""
+    };
+    format!("{migrate}it has no VirtualMachine that starts it again")
+}
+
 pub(crate) const SHUT_DOWN_INSIDE: &str = "before the change, shut it down inside the guest: it runs there without virt-handler, so KubeVirt cannot migrate it";
 pub(crate) const SHUT_DOWN_PINNED: &str = "before the change, shut it down; its nodeSelector requires this node, so it cannot be migrated, and cannot start again";
 pub(crate) const MIGRATE: &str = "before the change, migrate it, or shut it down";
@@ -504,9 +522,6 @@ pub(crate) fn disk_changes_architecture(
 }
 
 // The object or the default that decides the architecture of a VM.
-pub(crate) const OF_VM: &str = "the VM";
-pub(crate) const OF_PREFERENCE: &str = "its preference";
-pub(crate) const OF_LABEL: &str = "the label of a DataSource";
 pub(crate) const OF_KUBEVIRT: &str = "KubeVirt's default";
 
 pub(crate) fn of_preference(name: &str) -> String {
