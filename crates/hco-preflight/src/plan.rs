@@ -96,9 +96,21 @@ impl<'c> Plan<'c> {
             new_problems: Vec::new(),
             is_denied_by_hco: !is_stored,
             no_forecast: situation.outlook.as_ref().err().filter(|_| is_stored),
-            sources: BootSources::after(situation, is_stored),
-            pending: (is_stored && situation.pending.is_some())
-                .then(|| BootSources::pending(situation)),
+            sources: BootSources::new(
+                situation,
+                &situation.after,
+                situation.forecast_after(),
+                situation.changes().filter(|_| is_stored),
+                !situation.is_asked,
+            ),
+            pending: situation
+                .pending
+                .as_ref()
+                .filter(|_| is_stored)
+                .map(|changes| {
+                    let (hco, forecast) = (situation.current(), situation.forecast_before.as_ref());
+                    BootSources::new(situation, hco, forecast, Some(changes), true)
+                }),
             // The nodes do not change because the object is new.
             facts: Fact::all(situation, before.map_or([report; 2], |_| reports)),
             rows: Vec::new(),
@@ -181,7 +193,7 @@ impl<'c> Plan<'c> {
         }
         let changed = self.facts.iter().filter(|fact| fact.changes);
         rows.extend(changed.map(|fact| self.row(Effect::ValueChanges, &fact.text())));
-        rows.extend(machines::affected(self.situation));
+        rows.extend(machines::affected(self));
         let stops = self.stops();
         let is_stopped = !stops.is_empty();
         rows.extend(stops);

@@ -91,31 +91,14 @@ pub(super) struct CronBefore {
 }
 
 impl<'c> BootSources<'c> {
-    /// The boot sources after the requested change, which does nothing if HCO does not store the object.
-    pub(super) fn after(situation: &'c Situation, is_stored: bool) -> Self {
-        Self::new(
-            situation,
-            &situation.after,
-            situation.forecast_after(),
-            situation.changes().filter(|_| is_stored),
-            !situation.is_asked,
-        )
-    }
-
-    /// The boot sources after only the outstanding changes are made.
-    pub(super) fn pending(situation: &'c Situation) -> Self {
-        let (hco, forecast) = (situation.current(), situation.forecast_before.as_ref());
-        Self::new(situation, hco, forecast, situation.pending.as_ref(), true)
-    }
-
-    fn new(
+    /// The boot sources after these changes, which are unknown if HCO does not store the object: then nothing changes.
+    pub(super) fn new(
         situation: &'c Situation,
         hco: &'c Hco,
         after: Option<&'c Forecast>,
         changes: Option<&Changes>,
         is_outstanding: bool,
     ) -> Self {
-        // A rejected object changes nothing.
         let changes = changes.cloned().unwrap_or_default();
         // Empty if two DataImportCrons have the same name.
         let cron_changes = changes.crons.unwrap_or_default();
@@ -138,8 +121,6 @@ impl<'c> BootSources<'c> {
             .chain(managing.keys())
             .chain(&changes.data_sources.created)
             .chain(&changes.data_sources.deleted)
-            .chain(&changes.empty_meanwhile)
-            .chain(&changes.lost_image)
             .cloned()
             .collect();
         let specs = specs(&hco.object);

@@ -11,33 +11,26 @@ use operator_models::ssp::bundle;
 use operator_models::ssp::data_sources::Key;
 
 use crate::input::{Hco, Situation, has_virt_handler};
-use crate::report::{Changes, Forecast, is_in};
+use crate::plan::Plan;
+use crate::plan::boot_sources::BootSources;
+use crate::report::{Forecast, is_in};
 use crate::rows::words::{self, OTHER_SOURCE};
 use crate::rows::{Effect, Row};
 
 /// The effects on all VMs, sorted.
-pub(super) fn affected(situation: &Situation) -> BTreeSet<Row> {
-    let sides = Sides::new(situation);
-    let machines = situation
-        .world
-        .machines
-        .by(|machine| machine.metadata.key());
+pub(super) fn affected(plan: &Plan<'_>) -> BTreeSet<Row> {
+    let (sides, situation) = (Sides::new(plan), plan.situation);
+    let machines = (situation.world.machines).by(|machine| machine.metadata.key());
     let nodes: BTreeMap<Key, &str> = running(situation).collect();
     let keys: BTreeSet<&Key> = machines.keys().chain(nodes.keys()).collect();
     keys.into_iter()
-        .flat_map(|key| {
-            let (machine, node) = (machines.get(key), nodes.get(key));
-            sides.effects(key, machine.copied(), node.copied())
-        })
+        .flat_map(|key| sides.effects(key, machines.get(key).copied(), nodes.get(key).copied()))
         .collect()
 }
 
 /// The VMs that run, each with the name of its node.
 fn running(situation: &Situation) -> impl Iterator<Item = (Key, &str)> {
-    situation
-        .world
-        .running
-        .iter()
+    (situation.world.running.iter())
         .filter_map(|instance| Some((instance.metadata.key(), instance.node()?)))
 }
 
@@ -83,7 +76,7 @@ pub(crate) fn unable_to_start(situation: &Situation) -> BTreeSet<Row> {
         }
         let no_node = |what: &str| row(Effect::NoNode, what);
         if let Some(node) = machine.hostname.as_deref().filter(is_missing) {
-            return no_node(&words::pinned_to_missing(node));
+            return no_node(&words::pinned(node, words::IS_MISSING, false));
         }
         let needed = read.launcher_architecture(&own, false)?;
         if !needed.eq_ignore_ascii_case(&own) && !own.is_empty() {
@@ -102,6 +95,7 @@ pub(crate) fn unable_to_start(situation: &Situation) -> BTreeSet<Row> {
 
 /// The state before and after the change that determines the effects on a VM.
 struct Sides<'w> {
+    plan: &'w Plan<'w>,
     situation: &'w Situation,
     unfinished: Option<BTreeSet<&'w str>>,
     /// The nodes before the change, by name.
@@ -122,7 +116,8 @@ enum Departure {
 }
 
 impl<'w> Sides<'w> {
-    fn new(situation: &'w Situation) -> Self {
+    fn new(plan: &'w Plan<'w>) -> Self {
+        let situation = plan.situation;
         let after: BTreeMap<&str, &Node> =
             (situation.nodes_after.iter().map(|node| (&*node.name, node))).collect();
         let departure = |node: &Node| match after.get(&*node.name) {
@@ -137,12 +132,10 @@ impl<'w> Sides<'w> {
         };
         let before = situation.before.as_ref();
         Self {
+            plan,
             situation,
             unfinished: unfinished(situation),
-            nodes: situation
-                .world
-                .nodes
-                .iter()
+            nodes: (situation.world.nodes.iter())
                 .map(|node| (&*node.name, (node, departure(node))))
                 .collect(),
             gone: &before.map(architectures).unwrap_or_default() - &architectures(&situation.after),
@@ -183,20 +176,21 @@ impl<'w> Sides<'w> {
 
     /// The effects on the disks that a VM creates from boot sources that are deleted or replaced.
     fn disks(&self, machine: &Machine) -> Vec<Row> {
-        let situation = self.situation;
+        let plan = self.plan;
         let has_disks = machine.has_disks(self.unfinished.as_ref());
         let row = |source: Key| {
-            let loss_by = |changes| loss(situation, changes, &source, machine, has_disks);
-            let (effect, loss, advice) = loss_by(situation.changes())?;
-            let is_pending = loss_by(situation.pending.as_ref()).is_some();
-            let is_in_time = situation.is_asked && !is_pending;
-            let (effect, detail) = match has_disks {
-                Some(true) => (Effect::DiskStays, words::disk_stays(&source, &loss)),
-                Some(false) => {
-                    let what = words::disk_to_be_made(&source, &loss, is_in_time, advice);
-                    (effect, what)
-                }
-                None => (effect, words::disk_made(&source, &loss)),
+            let loss_in = |sources| loss(sources, &source, machine, has_disks);
+            let (effect, loss, advice) = loss_in(&plan.sources)?;
+            let is_pending = plan
+                .pending
+                .as_ref()
+                .is_some_and(|pending| loss_in(pending).is_some());
+            let is_in_time = plan.situation.is_asked && !is_pending;
+            let detail = words::disk(&source, &loss, has_disks, is_in_time, advice);
+            let effect = if has_disks == Some(true) {
+                Effect::DiskStays
+            } else {
+                effect
             };
             let row = row(&machine.metadata.key(), effect, &detail);
             Some(if is_pending { row.pending() } else { row })
@@ -253,8 +247,11 @@ impl<'w> Sides<'w> {
         if runs_on == Some(&*node.name) || !has_virt_handler(self.situation.current(), node) {
             return None;
         }
-        let leaves = (*departure)? == Departure::Leaves;
-        let detail = words::pinned(required, leaves, may_run(machine));
+        let which = match (*departure)? {
+            Departure::Leaves => words::LEAVES,
+            Departure::Excluded | Departure::AlreadyExcluded => words::IS_EXCLUDED,
+        };
+        let detail = words::pinned(required, which, may_run(machine));
         // A VM of an architecture that also leaves has another row.
         let is_lost = self.gone.contains(&*node.architecture);
         (!is_lost).then(|| row(&machine.metadata.key(), Effect::NoNode, &detail))
@@ -301,31 +298,28 @@ fn row(key: &Key, effect: Effect, detail: &str) -> Row {
 /// The change of a disk's DataSource as a clause, with the advice for a disk that does not exist yet. `None` if nothing
 /// happens.
 fn loss(
-    situation: &Situation,
-    changes: Option<&Changes>,
+    sources: &BootSources<'_>,
     source: &Key,
     machine: &Machine,
     has_disks: Option<bool>,
 ) -> Option<(Effect, String, &'static str)> {
-    let changes = changes?;
-    let is_in = |list: &[Key]| list.contains(source);
-    let (effect, clause, advice) = if is_in(&changes.data_sources.deleted) {
+    let source = sources.all.get(source)?;
+    let (effect, clause, advice) = if source.is_deleted {
         (Effect::DiskSourceDeleted, words::IS_DELETED, OTHER_SOURCE)
-    } else if is_in(&changes.lost_image) {
+    } else if source.is_lost {
         let clause = words::NO_DISK_ANY_MORE;
         (Effect::DiskSourceDeleted, clause, OTHER_SOURCE)
-    } else if is_in(&changes.empty_meanwhile) {
+    } else if source.is_empty_meanwhile {
         (Effect::DiskSourceReplaced, words::HAS_NO_DISK, words::AGAIN)
     } else {
         // It points to a DataSource for another architecture than the VM sets.
         let own = machine
             .own_architecture()
             .filter(|_| has_disks != Some(true))?;
-        let mut retargeted = changes.data_sources.retargeted.iter();
-        let pointer = retargeted.find(|pointer| pointer.key == *source)?;
-        let key = source.beside(pointer.to.as_ref()?.raw());
-        let mut sources = situation.forecast_after()?.data_sources.iter();
-        let target = sources.find(|target| target.key() == key)?;
+        let target = source
+            .key
+            .beside(source.retarget.as_ref()?.to.as_ref()?.raw());
+        let target = sources.all.get(&target)?.expected?;
         let label = &target.architecture_label;
         let clause = words::moved(&target.name, label);
         let is_other = !["", own].contains(&label.raw());

@@ -59,6 +59,10 @@ fn rows_of(sources: &BootSources<'_>, source: &BootSource<'_>) -> Vec<Row> {
     rows
 }
 
+fn pointer(effect: Effect, target: &Foreign) -> What {
+    (effect, words::pointer(effect, target))
+}
+
 /// The change of a DataSource whose disk does not change, or that has none.
 fn other_change(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
     let (effect, what) = match source.expected {
@@ -70,8 +74,8 @@ fn other_change(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<Wh
             filled,
             ..
         }) if source.is_created => match filled {
-            Some(false) => (Effect::NeverImported, words::points_to_missing_disk(other)),
-            _ => (Effect::Created, words::points_to(other)),
+            Some(false) => pointer(Effect::NeverImported, other),
+            _ => pointer(Effect::Created, other),
         },
         _ if source.is_created && sources.is_uploaded(&source.key) => {
             (Effect::Created, words::UPLOADED.to_owned())
@@ -84,7 +88,7 @@ fn other_change(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<Wh
             (Effect::TemplateSourceDeleted, words::DELETED.to_owned())
         }
         _ => match source.pointed_to() {
-            Some(other) => (Effect::Deleted, words::deleted_pointer(other)),
+            Some(other) => pointer(Effect::Deleted, other),
             None => (Effect::Deleted, words::DELETED_WITHOUT_DISK.to_owned()),
         },
     };
@@ -98,7 +102,9 @@ fn empty(source: &BootSource<'_>) -> String {
         .and_then(|expected| expected.points_to.as_ref());
     match (&source.recreated, target) {
         (Some(fields), _) => words::imported_again(fields),
-        (None, Some(target)) if source.retarget.is_none() => words::points_to_import(target),
+        (None, Some(target)) if source.retarget.is_none() => {
+            words::pointer(Effect::EmptyMeanwhile, target)
+        }
         _ => words::EMPTY_MEANWHILE.to_owned(),
     }
 }
@@ -108,7 +114,7 @@ fn empty(source: &BootSource<'_>) -> String {
 fn retargeted(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
     let retarget = source.retarget.as_ref()?;
     match (&retarget.from, &retarget.to) {
-        (_, Some(to)) => Some((Effect::Changed, words::now_points_to(to))),
+        (_, Some(to)) => Some(pointer(Effect::Changed, to)),
         _ if source.expected.is_none() => None,
         // If a DataSource of SSP's VM templates has a DataImportCron, SSP leaves its spec to CDI; SSP deletes any other
         // DataSource. MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource.
@@ -173,8 +179,8 @@ fn lost(source: &BootSource<'_>) -> String {
     // The previous target is irrelevant if the DataSource now points to another one.
     let pointed_to = source.pointed_to().filter(|_| source.retarget.is_none());
     match (pointed_to, source.is_deleted, source.disk()) {
-        (Some(other), true, _) => words::deleted_pointer(other),
-        (Some(other), false, _) => words::points_to_nothing(other),
+        (Some(other), true, _) => words::pointer(Effect::Deleted, other),
+        (Some(other), false, _) => words::pointer(Effect::Lost, other),
         (None, false, _) => words::NO_DISK_ANY_MORE.to_owned(),
         (None, true, Some(Disk::Kept)) => words::DELETED_DISK_STAYS.to_owned(),
         (None, true, Some(Disk::Reimported)) => words::DELETED_DISK_AGAIN.to_owned(),

@@ -220,20 +220,18 @@ pub(crate) const CREATED_WITHOUT_DISK: &str = "created without a disk";
 pub(crate) const UPLOADED: &str =
     "created for the uploaded PersistentVolumeClaim with its name, not imported";
 
-pub(crate) fn points_to(target: &Foreign) -> String {
-    format!("points to {target}")
-}
-
-pub(crate) fn points_to_missing_disk(target: &Foreign) -> String {
-    format!("points to {target}, which will have no disk")
-}
-
-pub(crate) fn points_to_import(target: &Foreign) -> String {
-    format!("points to {target}, which has no disk until its import is done")
-}
-
-pub(crate) fn now_points_to(target: &Foreign) -> String {
-    format!("points to {target} from now on")
+/// The effect on a DataSource that points or pointed to another one.
+pub(crate) fn pointer(effect: Effect, target: &Foreign) -> String {
+    match effect {
+        Effect::NeverImported => format!("points to {target}, which will have no disk"),
+        Effect::EmptyMeanwhile => {
+            format!("points to {target}, which has no disk until its import is done")
+        }
+        Effect::Changed => format!("points to {target} from now on"),
+        Effect::Deleted => format!("deleted; it pointed to {target}"),
+        Effect::Lost => format!("{NO_DISK_ANY_MORE}: it points to {target}"),
+        _ => format!("points to {target}"),
+    }
 }
 
 pub(crate) fn keeps_pointing_to(target: &Foreign, is_deleted: bool) -> String {
@@ -364,15 +362,7 @@ pub(crate) const DELETED_DISK_STAYS: &str = "deleted; its disk stays";
 pub(crate) const DELETED_DISK_AGAIN: &str =
     "deleted; its disk is deleted and imported again, and stays until you delete its DataVolume";
 
-pub(crate) fn deleted_pointer(target: &Foreign) -> String {
-    format!("deleted; it pointed to {target}")
-}
-
 pub(crate) const NO_DISK_ANY_MORE: &str = "has no disk any more";
-
-pub(crate) fn points_to_nothing(target: &Foreign) -> String {
-    format!("{NO_DISK_ANY_MORE}: it points to {target}")
-}
 
 // VMs.
 
@@ -437,24 +427,16 @@ pub(crate) fn shut_down(lost: &str, node_leaves: bool) -> String {
     )
 }
 
-/// Its nodeSelector requires a node that departs.
-pub(crate) fn pinned(node: &str, node_leaves: bool, is_started: bool) -> String {
-    let goes = if node_leaves {
-        "which leaves"
-    } else {
-        "which the placement excludes"
-    };
-    format!(
-        "its nodeSelector requires the node {node}, {goes}: {}",
-        cannot_start(is_started)
-    )
+/// Its nodeSelector requires a node on which it cannot run.
+pub(crate) fn pinned(node: &str, which: &str, is_started: bool) -> String {
+    let cannot_start = cannot_start(is_started);
+    format!("its nodeSelector requires the node {node}, which {which}: {cannot_start}")
 }
 
-pub(crate) fn pinned_to_missing(node: &str) -> String {
-    format!(
-        "its nodeSelector requires the node {node}, which is missing or excluded: it cannot start"
-    )
-}
+// What is wrong with that node.
+pub(crate) const LEAVES: &str = "leaves";
+pub(crate) const IS_EXCLUDED: &str = "the placement excludes";
+pub(crate) const IS_MISSING: &str = "is missing or excluded";
 
 pub(crate) fn no_node(architecture: &str) -> String {
     format!("no workload node has its architecture {architecture}: it cannot start")
@@ -532,21 +514,30 @@ pub(crate) fn of_label(namespace: &str, name: &str) -> String {
     format!("the label of DataSource {namespace}/{name}")
 }
 
-pub(crate) fn disk_stays(source: &Key, loss: &str) -> String {
-    format!("the disk stays; {source}, from which it was made, {loss}")
-}
-
-pub(crate) fn disk_to_be_made(source: &Key, loss: &str, is_in_time: bool, advice: &str) -> String {
+/// The change of a disk's DataSource, for a disk that exists or not, or of which this is unknown.
+pub(crate) fn disk(
+    source: &Key,
+    loss: &str,
+    exists: Option<bool>,
+    is_in_time: bool,
+    advice: &str,
+) -> String {
     let in_time = if is_in_time {
         "let it finish before the change, or "
     } else {
         ""
     };
-    format!("its disk is still to be made from {source}, which {loss}; {in_time}{advice}")
-}
-
-pub(crate) fn disk_made(source: &Key, loss: &str) -> String {
-    format!("its disk is made from {source}, which {loss}; a disk that is already made stays")
+    match exists {
+        Some(true) => format!("the disk stays; {source}, from which it was made, {loss}"),
+        Some(false) => {
+            format!("its disk is still to be made from {source}, which {loss}; {in_time}{advice}")
+        }
+        None => {
+            format!(
+                "its disk is made from {source}, which {loss}; a disk that is already made stays"
+            )
+        }
+    }
 }
 
 // The change of a disk's DataSource.
