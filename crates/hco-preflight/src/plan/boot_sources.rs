@@ -50,13 +50,15 @@ pub(super) struct BootSource<'c> {
     pub(super) cron: Option<&'c Cron>,
     /// The spec of its template.
     pub(super) spec: Option<&'c Value>,
-    /// The DataImportCron with the same name before the change.
-    pub(super) cron_before: Option<CronBefore>,
+    /// The DataSource of the DataImportCron with the same name before the change.
+    pub(super) source_before: Option<Key>,
     pub(super) has_new_cron: bool,
     /// If the DataImportCron is deleted and created again, the changed fields that cause this.
     pub(super) recreated: Option<Vec<String>>,
-    /// A deleted DataImportCron that managed it.
-    predecessor: Option<CronBefore>,
+    /// Whether its changed DataImportCron imports an image. CDI reuses a disk with the same image that was not deleted.
+    pub(super) is_imported: bool,
+    /// The name of a deleted DataImportCron that managed it.
+    predecessor: Option<Arc<str>>,
     /// Whether a DataImportCron that is deleted or recreated no longer manages it.
     pub(super) is_left: bool,
 }
@@ -80,14 +82,10 @@ pub(super) enum Disk {
 }
 
 /// A DataImportCron that exists before the change.
-#[derive(Clone)]
-pub(super) struct CronBefore {
-    pub(super) name: Arc<str>,
-    pub(super) source: Key,
-    origin: Option<Value>,
+struct CronBefore {
+    source: Key,
     /// Whether CDI keeps its disks when it is deleted.
     keeps_disks: bool,
-    has_imported: bool,
 }
 
 impl<'c> BootSources<'c> {
@@ -123,11 +121,15 @@ impl<'c> BootSources<'c> {
             .chain(&changes.data_sources.deleted)
             .cloned()
             .collect();
+        let imported = changes.disks.imported.iter();
+        let imported: BTreeSet<&Key> = imported.map(|disk| &disk.data_source).collect();
         let specs = specs(&hco.object);
         let mut source = |key: Key| {
             let cron = managing.get(&key).copied();
             let own = cron.map(Cron::key);
             let former = crons_before.iter().filter(|(_, cron)| cron.source == key);
+            let has_new_cron = (own.as_ref()).is_some_and(|own| cron_changes.created.contains(own));
+            let recreated = (own.as_ref()).and_then(|own| cron_changes.recreated.get(own).cloned());
             BootSource {
                 before: before.remove(&key),
                 expected: expected.get(&key).copied(),
@@ -140,17 +142,16 @@ impl<'c> BootSources<'c> {
                     .cloned(),
                 cron,
                 spec: cron.and_then(|cron| specs.get(cron.template.raw()).copied()),
-                cron_before: own.as_ref().and_then(|own| crons_before.get(own).cloned()),
-                has_new_cron: own
+                source_before: own
                     .as_ref()
-                    .is_some_and(|own| cron_changes.created.contains(own)),
-                recreated: own
-                    .as_ref()
-                    .and_then(|own| cron_changes.recreated.get(own).cloned()),
+                    .and_then(|own| Some(crons_before.get(own)?.source.clone())),
+                is_imported: imported.contains(&key) && (has_new_cron || recreated.is_some()),
+                has_new_cron,
+                recreated,
                 predecessor: former
                     .clone()
                     .find(|(key, _)| cron_changes.deleted.contains(key))
-                    .map(|(_, cron)| cron.clone()),
+                    .map(|(key, _)| Arc::clone(&key.name)),
                 is_left: former
                     .filter(|(key, _)| own.as_ref() != Some(key))
                     .any(|(key, _)| {
@@ -206,9 +207,8 @@ impl<'c> BootSources<'c> {
         let mut collected = BTreeSet::new();
         // A DataImportCron with the same image imports nothing, and a new one then finds its own disk.
         for source in self.all.values().filter(|source| {
-            source.has_new_cron && !source.finds_disk() || source.recreated.is_some()
+            source.has_new_cron && source.is_imported || source.recreated.is_some()
         }) {
-            let is_new_image = source.has_new_cron || source.imports_again();
             let own = source.cron.map(Cron::key);
             let is_own = |object: &&Metadata| object.cron_key() == own;
             let former = keys(
@@ -220,7 +220,7 @@ impl<'c> BootSources<'c> {
             );
             let kept = source.imports_to_keep().unwrap_or(DEFAULT);
             let kept = usize::try_from(kept).unwrap_or(usize::MAX);
-            if former.is_empty() || former.len() + usize::from(is_new_image) <= kept {
+            if former.is_empty() || former.len() + usize::from(source.is_imported) <= kept {
                 continue;
             }
             let claims = world.claims.iter().map(|claim| &claim.metadata);
@@ -239,9 +239,9 @@ impl<'c> BootSources<'c> {
         collected
     }
 
-    /// The boot sources whose DataImportCron imports an image.
+    /// The boot sources with a changed DataImportCron that imports an image.
     pub(super) fn imported(&self) -> impl Iterator<Item = &BootSource<'c>> {
-        self.all.values().filter(|source| source.is_imported())
+        self.all.values().filter(|source| source.is_imported)
     }
 
     /// The namespaces of new DataImportCrons that do not contain a boot source yet.
@@ -336,7 +336,7 @@ impl BootSource<'_> {
         };
         let disk = if self.is_lost {
             None
-        } else if self.is_empty_meanwhile || self.is_imported() && !self.has_disk() {
+        } else if self.is_empty_meanwhile || self.is_imported && !self.has_disk() {
             Some("after-import")
         } else {
             self.has_disk().then_some("kept")
@@ -384,45 +384,9 @@ impl BootSource<'_> {
     }
 
     /// The deleted DataImportCron whose DataSource and disk a new one takes over.
-    pub(super) fn replaced(&self) -> Option<&CronBefore> {
+    pub(super) fn replaced(&self) -> Option<&str> {
         let has_no_disk = self.is_empty_meanwhile || self.is_lost;
-        self.predecessor.as_ref().filter(|_| !has_no_disk)
-    }
-
-    /// Whether a new DataImportCron finds the disk that a deleted one has imported.
-    pub(super) fn finds_disk(&self) -> bool {
-        self.has_disk()
-            && self.replaced().is_some_and(|before| {
-                before.has_imported && before.origin == self.spec.and_then(origin)
-            })
-    }
-
-    /// Whether an existing DataImportCron has imported its image, and its DataSource has the disk.
-    pub(super) fn has_imported(&self) -> bool {
-        let before = self.cron_before.as_ref();
-        before.is_none_or(|before| before.has_imported) && self.has_disk()
-    }
-
-    /// Whether its DataImportCron imports an image. CDI reuses a disk that a DataImportCron has imported, unless the disk is
-    /// deleted with it.
-    fn is_imported(&self) -> bool {
-        let before = self.cron_before.as_ref();
-        let is_imported = self.has_new_cron && !self.finds_disk()
-            || self.recreated.is_some()
-                && (self.imports_again()
-                    || !self.has_imported()
-                    || before.is_some_and(|before| !before.keeps_disks)
-                    || self.is_empty_meanwhile);
-        is_imported && self.runs()
-    }
-
-    /// Whether a recreated DataImportCron imports another image although its disk stays. CDI reuses a disk with the
-    /// same digest, which does not depend on the platform.
-    pub(super) fn imports_again(&self) -> bool {
-        self.recreated.iter().flatten().any(|field| {
-            field == "managedDataSource"
-                || field.starts_with("template.spec.source") && !field.contains("platform")
-        })
+        self.predecessor.as_deref().filter(|_| !has_no_disk)
     }
 
     fn imports_to_keep(&self) -> Option<u64> {
@@ -449,7 +413,8 @@ impl BootSource<'_> {
         let is_of_ssp = before.is_of_ssp || before.points_to.is_some();
         // CDI finds the disk of the same image, and sets the label of the new DataImportCron on the disk and the
         // DataSource. MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
-        let is_taken_over = before.disk == Some(Disk::Kept) && self.finds_disk();
+        let is_taken_over =
+            before.disk == Some(Disk::Kept) && self.replaced().is_some() && !self.is_imported;
         let is_own = before.owner.as_ref() == Some(&cron.key());
         if is_deleted || !self.runs() || is_of_ssp || is_taken_over || is_own {
             return None;
@@ -479,11 +444,8 @@ fn crons_before(situation: &Situation) -> BTreeMap<Key, CronBefore> {
             .map(|cron| {
                 let managed = cron.managed_data_source().unwrap_or_default();
                 let before = CronBefore {
-                    name: cron.metadata.name.as_str().into(),
                     source: cron.metadata.beside(managed),
-                    origin: origin(&cron.spec),
                     keeps_disks: text(&cron.spec, "/retentionPolicy") != Some("None"),
-                    has_imported: cron.last_imported.is_some(),
                 };
                 (cron.metadata.key(), before)
             })
@@ -504,11 +466,8 @@ fn crons_before(situation: &Situation) -> BTreeMap<Key, CronBefore> {
             let spec = specs.get(cron.template.raw()).copied();
             let policy = spec.and_then(|spec| text(spec, "/retentionPolicy"));
             let before = CronBefore {
-                name: cron.name.raw().into(),
                 source: cron.source(),
-                origin: spec.and_then(origin),
                 keeps_disks: policy.map_or(!sets_policy, |policy| policy != "None"),
-                has_imported: true,
             };
             (cron.key(), before)
         })
@@ -585,14 +544,6 @@ fn sources_before(
 
 fn keys<'m>(objects: impl Iterator<Item = &'m Metadata>) -> BTreeSet<Key> {
     objects.map(Metadata::key).collect()
-}
-
-/// The source of the image of a DataImportCron. The digest does not depend on the platform.
-fn origin(spec: &Value) -> Option<Value> {
-    let mut source = spec.pointer("/template/spec/source")?.clone();
-    let registry = source.get_mut("registry").and_then(Value::as_object_mut);
-    registry.and_then(|registry| registry.remove("platform"));
-    Some(source)
 }
 
 /// The specs of an object's templates by name: the templates of the spec, and the templates that HCO adds, as far as the

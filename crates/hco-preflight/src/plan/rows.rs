@@ -41,7 +41,7 @@ fn rows_of(sources: &BootSources<'_>, source: &BootSource<'_>) -> Vec<Row> {
         row.about("path", path.filter(|_| effect == Effect::Rejected))
     };
     let mut rows: Vec<Row> = whats.into_iter().flatten().map(row).collect();
-    let is_outstanding = sources.is_outstanding && source.cron_before.is_some();
+    let is_outstanding = sources.is_outstanding && source.source_before.is_some();
     if let (Some(why), Some(cron)) = (not_updated, source.cron)
         && (source.changes_cron() || is_outstanding)
     {
@@ -140,8 +140,8 @@ fn created(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
         (Some(why), _) => (Effect::NeverImported, words::never_imported(why)),
         (None, None) => (Effect::Created, imported(sources, source)),
         (None, Some(old)) => {
-            let disk = words::kept_disk(!source.finds_disk(), false);
-            let what = words::replaced(&old.name, &cron.name, &disk);
+            let disk = words::kept_disk(source.is_imported, false);
+            let what = words::replaced(old, &cron.name, &disk);
             (Effect::Changed, what)
         }
     })
@@ -150,18 +150,21 @@ fn created(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
 /// The change of a recreated DataImportCron's DataSource, if the DataSource always has a disk.
 fn recreated(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
     let (cron, fields) = source.cron.zip(source.recreated.as_ref())?;
-    let before = source.cron_before.as_ref();
-    let is_other = before.is_some_and(|before| before.source != source.key);
+    let before = source.source_before.as_ref();
+    let is_other = before.is_some_and(|before| *before != source.key);
+    let has_new_image = (fields.iter()).any(|field| field.starts_with("template.spec.source"));
     let disk = match &cron.never_runs {
         Some(why) if source.is_lost || is_other => {
             return Some((Effect::NeverImported, words::never_imported(why)));
         }
         Some(why) => words::no_import(why),
         None if is_other => return Some((Effect::Created, imported(sources, source))),
-        None if !source.has_imported() => words::FIRST_IMPORT.to_owned(),
+        None if source.is_imported && !(has_new_image && source.has_disk()) => {
+            words::FIRST_IMPORT.to_owned()
+        }
         None => {
             let is_collected = fields.iter().any(|field| field == "importsToKeep");
-            words::kept_disk(source.imports_again(), is_collected)
+            words::kept_disk(source.is_imported, is_collected)
         }
     };
     Some((Effect::Changed, words::recreated(&cron.name, fields, &disk)))
