@@ -12,7 +12,6 @@ use std::sync::LazyLock;
 
 use anyhow::{Result, bail};
 use cluster::Notes;
-use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
 use crate::args::{self, PlanFailOn, PlanFormat};
@@ -205,26 +204,19 @@ impl<'c> Plan<'c> {
             let cautions = rows::cautions(self);
             rows.extend(cautions.iter().map(|what| self.row(Effect::Caution, what)));
         }
-        let asked = rows::rows(&self.sources);
         let pending = self.pending.as_ref().map(rows::rows).unwrap_or_default();
         // Outstanding changes that the requested change prevents are left out. Other nodes can change the details.
-        let is_same = |asked: &Vec<Row>, pending: &Vec<Row>| {
+        let is_same = |asked: &[Row], pending: &[Row]| {
             asked == pending
                 || !self.situation.is_sent
                     && (asked.iter().map(|row| row.effect)).eq(pending.iter().map(|row| row.effect))
         };
-        let is_pending = |key: &Key, rows: &Vec<Row>| {
-            pending
-                .get(key)
-                .is_some_and(|pending| is_same(rows, pending))
-        };
-        let (outstanding, asked): (Vec<_>, Vec<_>) = asked
+        let (outstanding, asked): (Vec<_>, Vec<_>) = rows::rows(&self.sources)
             .into_iter()
-            .partition(|(key, rows)| is_pending(key, rows));
+            .partition(|(key, rows)| pending.get(key).is_some_and(|other| is_same(rows, other)));
         rows.extend(asked.into_iter().flat_map(|(_, rows)| rows));
-        for (_, outstanding) in outstanding {
-            rows.extend(outstanding.into_iter().map(Row::pending));
-        }
+        let outstanding = outstanding.into_iter().flat_map(|(_, rows)| rows);
+        rows.extend(outstanding.map(Row::pending));
         rows
     }
 

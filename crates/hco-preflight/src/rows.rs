@@ -42,7 +42,6 @@ pub(crate) enum Effect {
     Problem,
     /// The policy would warn about the HyperConverged as a new one.
     MinorProblem,
-    /// The change ends a problem.
     ProblemEnds,
     NoForecast,
     /// A value of the HyperConverged, or one that HCO derives from it, changes.
@@ -74,7 +73,6 @@ pub(crate) enum Effect {
     WaitsForDisk,
     /// No node accepts the VM.
     Unschedulable,
-    /// KubeVirt cannot start the VM.
     CannotStart,
 
     // The state of a boot source. If it has several, the text shows the sign of the last one.
@@ -111,7 +109,6 @@ pub(crate) enum Effect {
     EmptyMeanwhile,
     NotUpdated,
     NeverImported,
-    /// Its DataImportCron is rejected.
     Rejected,
     /// It is deleted, and had no disk of its own.
     Deleted,
@@ -119,10 +116,6 @@ pub(crate) enum Effect {
 }
 
 impl Effect {
-    pub(crate) fn severity(self) -> Severity {
-        self.properties().0
-    }
-
     pub(crate) fn sign(self) -> (Style, char) {
         let (_, style, sign) = self.properties();
         (style, sign)
@@ -242,7 +235,7 @@ impl Row {
             name,
             about: BTreeMap::new(),
             command: None,
-            severity: effect.severity(),
+            severity: effect.properties().0,
             is_pending: false,
         };
         row.about("alert", effect.alert())
@@ -250,13 +243,11 @@ impl Row {
 
     /// A kind that was not read.
     pub(crate) fn unread(gap: &Gap, is_allowed: bool) -> Self {
-        let row = Self::new(Effect::NotRead, gap.kind, "", &gap.reason);
-        let severity = if is_allowed {
-            Severity::Info
-        } else {
-            row.severity
-        };
-        Self { severity, ..row }
+        let mut row = Self::new(Effect::NotRead, gap.kind, "", &gap.reason);
+        if is_allowed {
+            row.severity = Severity::Info;
+        }
+        row
     }
 
     /// It also happens without the requested change, so it is neither new nor a loss through the change.

@@ -16,16 +16,14 @@ impl Plan<'_> {
     /// The headline, with the style of its first part.
     pub(super) fn headline(&self) -> (Style, String) {
         let (style, what) = self.consequences();
+        let who = self.who_denies();
         if self.denied.is_none() {
-            return (style, what);
+            (style, what)
+        } else if self.is_denied_by_hco {
+            (RED, format!("{who}: nothing changes"))
+        } else {
+            (RED, format!("{who}; without the policy: {what}"))
         }
-        if self.is_denied_by_hco {
-            return (RED, format!("{}: nothing changes", self.who_denies()));
-        }
-        (
-            RED,
-            format!("{}; without the policy: {what}", self.who_denies()),
-        )
     }
 
     /// The component that denies the changed object.
@@ -44,29 +42,19 @@ impl Plan<'_> {
         }
         let lost = self.lost();
         let severities = [Severity::Change, Severity::Loss];
-        let changes = self
-            .rows
-            .iter()
-            .any(|row| severities.contains(&row.severity) && !row.is_pending);
-        let unread: Vec<&str> = self
-            .of_effects(&[Effect::NotRead])
-            .iter()
-            .map(|(kind, ..)| *kind)
-            .collect();
-        let (mut style, mut what) = match (lost.is_empty(), changes) {
-            (false, _) => (BOLD, lost.join(", ")),
-            (true, true) => (GREEN, "no disk is lost".to_owned()),
-            (true, false) => match self.situation.leaving().as_slice() {
-                [] => (GREEN, "nothing changes".to_owned()),
-                leaving => (
-                    GREEN,
-                    format!("nothing changes: {} can leave", some(leaving)),
-                ),
-            },
+        let changes = (self.rows.iter()).any(|row| severities.contains(&row.severity));
+        let mut style = if lost.is_empty() { GREEN } else { BOLD };
+        let mut what = match self.situation.leaving().as_slice() {
+            _ if !lost.is_empty() => lost.join(", "),
+            _ if changes => "no disk is lost".to_owned(),
+            [] => "nothing changes".to_owned(),
+            leaving => format!("nothing changes: {} can leave", some(leaving)),
         };
+        let unread = self.of_effects(&[Effect::NotRead]);
         if !unread.is_empty() {
             style = if lost.is_empty() { YELLOW } else { style };
-            what = format!("{what}; not read: {}", unread.join(", "));
+            let kinds: Vec<&str> = unread.into_iter().map(|(kind, ..)| kind).collect();
+            what = format!("{what}; not read: {}", kinds.join(", "));
         }
         if let Some(doubt) = self.situation.doubt_about_version() {
             style = YELLOW;

@@ -38,19 +38,17 @@ fn size(source: &BootSource<'_>) -> Option<u64> {
 }
 
 pub(super) fn readable(bytes: u64) -> String {
-    for (unit, name) in [
+    let units = [
         (1 << 40, "TiB"),
         (1 << 30, "GiB"),
         (1 << 20, "MiB"),
         (1 << 10, "KiB"),
-    ] {
-        if bytes >= unit {
-            let tenths = bytes.saturating_mul(10) / unit;
-            return match tenths % 10 {
-                0 => format!("{} {name}", tenths / 10),
-                tenth => format!("{}.{tenth} {name}", tenths / 10),
-            };
-        }
+    ];
+    let unit = units.into_iter().find(|(unit, _)| bytes >= *unit);
+    let (unit, name) = unit.unwrap_or((1, "B"));
+    let tenths = bytes.saturating_mul(10) / unit;
+    match tenths % 10 {
+        0 => format!("{} {name}", tenths / 10),
+        tenth => format!("{}.{tenth} {name}", tenths / 10),
     }
-    format!("{bytes} B")
 }

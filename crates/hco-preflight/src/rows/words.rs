@@ -67,17 +67,16 @@ pub(crate) fn conditions(kind: &str, types: &[&str], since: Option<&str>, messag
             _ => "does not finish reconciling",
         })
         .collect();
+    let mut what = format!("{kind} {}", problems.join(" and "));
     // The annotation can be older than the condition.
     let is_tainted = types.contains(&"TaintedConfiguration");
-    let time = match since {
-        Some(time) if !is_tainted => format!(" since {}", one_line(time)),
-        _ => String::new(),
-    };
-    format!(
-        "{kind} {}{time}{}",
-        problems.join(" and "),
-        after_colon(message)
-    )
+    if let Some(time) = since.filter(|_| !is_tainted) {
+        what = format!("{what} since {}", one_line(time));
+    }
+    if message.is_empty() {
+        return what;
+    }
+    format!("{what}: {}", one_line(message))
 }
 
 /// A DataImportCron that stops SSP, itself or by its DataSource.
@@ -95,13 +94,6 @@ pub(crate) fn stop(cron: &Cron, source: Option<&Foreign>) -> String {
 fn rejected_field(cron: &Cron) -> String {
     let path = cron.rejected_path.as_ref();
     path.map_or_else(String::new, |path| format!(", {path}"))
-}
-
-fn after_colon(message: &str) -> String {
-    if message.is_empty() {
-        return String::new();
-    }
-    format!(": {}", one_line(message))
 }
 
 pub(crate) const NEVER_SETTLES: &str = "Two DataImportCrons have the same name now: which one SSP keeps, and whether its disk stays, is undefined.";
@@ -251,17 +243,15 @@ pub(crate) fn imported(
     label: Option<&Foreign>,
 ) -> String {
     let from = url.map_or_else(String::new, |url| format!(" from {url}"));
+    let nodes = match importers {
+        [] => String::new(),
+        importers => format!(" ({})", listed(importers)),
+    };
     let of = match (architecture, url) {
         (Some(architecture), _) => format!(" for {architecture}"),
-        (None, Some(_)) => {
-            let nodes = match importers {
-                [] => String::new(),
-                importers => format!(" ({})", listed(importers)),
-            };
-            format!(
-                " for one architecture: the image's, or for a multi-architecture image, the architecture of the importer's node{nodes}"
-            )
-        }
+        (None, Some(_)) => format!(
+            " for one architecture: the image's, or for a multi-architecture image, the architecture of the importer's node{nodes}"
+        ),
         (None, None) => String::new(),
     };
     let labelled = label.map_or_else(String::new, |label| {
@@ -449,14 +439,14 @@ pub(crate) fn selector_contradicts(required: &str, own: &str) -> String {
 }
 
 pub(crate) fn no_node_any_more(architecture: &str, is_selected: bool, is_started: bool) -> String {
-    let cannot_start = cannot_start(is_started);
-    if is_selected {
+    let what = if is_selected {
         format!(
-            "its nodeSelector requires the architecture {architecture}, which no workload node has any more: {cannot_start}"
+            "its nodeSelector requires the architecture {architecture}, which no workload node has"
         )
     } else {
-        format!("no workload node has its architecture {architecture} any more: {cannot_start}")
-    }
+        format!("no workload node has its architecture {architecture}")
+    };
+    format!("{what} any more: {}", cannot_start(is_started))
 }
 
 /// A running VM is affected only at its next start.
@@ -493,14 +483,13 @@ pub(crate) fn disk_changes_architecture(
     runs_on: Option<&str>,
 ) -> String {
     let what = architecture_changes(before, after);
-    match runs_on {
-        Some(runs_on) => format!(
-            "{what}; set its spec.template.spec.architecture to {runs_on} now, or its {runs_on} disk is started on {after}"
-        ),
-        None => format!(
-            "{what}; set its spec.template.spec.architecture to its disk's architecture now, or the disk is started on {after}"
-        ),
-    }
+    let (own, disk) = match runs_on {
+        Some(runs_on) => (runs_on, format!("its {runs_on} disk")),
+        None => ("its disk's architecture", "the disk".to_owned()),
+    };
+    format!(
+        "{what}; set its spec.template.spec.architecture to {own} now, or {disk} is started on {after}"
+    )
 }
 
 // The object or the default that decides the architecture of a VM.
