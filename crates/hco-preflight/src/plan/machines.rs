@@ -145,9 +145,7 @@ impl<'w> Sides<'w> {
 
     /// The effects on a VM that has a VirtualMachine, runs on a node, or both.
     fn effects(&self, key: &Key, machine: Option<&Machine>, node: Option<&str>) -> Vec<Row> {
-        let start = machine
-            .zip(self.admissions.as_ref())
-            .and_then(|(machine, admissions)| Start::new(machine, admissions));
+        let start = machine.and_then(|machine| self.start(machine));
         // The architecture of the nodes on which it starts after the change, if it does not set one.
         let chosen = start
             .as_ref()
@@ -160,18 +158,34 @@ impl<'w> Sides<'w> {
         let mut rows = Vec::from_iter(orphaned);
         rows.extend(machine.into_iter().flat_map(|machine| self.disks(machine)));
         rows.extend(machine.and_then(|machine| self.pinned(machine, node)));
-        if let Some(start) = start {
-            let runs_on = node
-                .and_then(|node| Some(&*self.nodes.get(node)?.0.architecture))
-                .filter(|architecture| !architecture.is_empty());
-            let mut effects = self.at_start(&start, runs_on);
-            // The advice already says that it gets another architecture.
-            effects.retain(|row| {
-                is_advised != Some(true) || row.effect != Effect::ArchitectureChanges
-            });
-            rows.extend(effects);
-        }
+        let runs_on = node
+            .and_then(|node| Some(&*self.nodes.get(node)?.0.architecture))
+            .filter(|architecture| !architecture.is_empty());
+        let at_start = start
+            .into_iter()
+            .flat_map(|start| self.at_start(&start, runs_on));
+        // The advice already says that it gets another architecture.
+        let is_advised = is_advised == Some(true);
+        rows.extend(
+            at_start.filter(|row| !(is_advised && row.effect == Effect::ArchitectureChanges)),
+        );
         rows
+    }
+
+    fn start<'m>(&'m self, machine: &'m Machine) -> Option<Start<'m>> {
+        let read = machine.read()?;
+        let admissions = self.admissions.as_ref()?;
+        let [before, after] = admissions
+            .each_ref()
+            .map(|admission| read.resolve(&admission.kubevirt, &mut { admission }).0);
+        Some(Start {
+            machine,
+            admissions,
+            of_nodes: read.launcher_architecture(&after, false),
+            read,
+            before,
+            after,
+        })
     }
 
     /// The effects on the disks that a VM creates from boot sources that are deleted or replaced.
@@ -340,23 +354,6 @@ struct Start<'m> {
     of_nodes: Option<String>,
 }
 
-impl<'m> Start<'m> {
-    fn new(machine: &'m Machine, admissions: &'m [Admission<'m>; 2]) -> Option<Self> {
-        let read = machine.read()?;
-        let [before, after] = admissions
-            .each_ref()
-            .map(|admission| read.resolve(&admission.kubevirt, &mut { admission }).0);
-        Some(Self {
-            of_nodes: read.launcher_architecture(&after, false),
-            machine,
-            admissions,
-            read,
-            before,
-            after,
-        })
-    }
-}
-
 /// The objects that KubeVirt reads to determine the architecture of a VM.
 struct Admission<'w> {
     world: &'w World,
@@ -486,15 +483,10 @@ fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (Key, B
 
 /// Whether a VM runs, is about to, or still does.
 fn is_started(machine: &Machine) -> bool {
-    let started = [
-        "Running",
-        "Migrating",
-        "Paused",
-        "Starting",
-        "Stopping",
-        "Terminating",
-    ];
-    started.contains(&&*machine.status)
+    matches!(
+        &*machine.status,
+        "Running" | "Migrating" | "Paused" | "Starting" | "Stopping" | "Terminating"
+    )
 }
 
 /// The same, if the state is unknown too.
