@@ -7,14 +7,13 @@ use cluster::field::text;
 use cluster::foreign::Foreign;
 use cluster::{GOLDEN, Metadata};
 use engine::Stopped;
-use operator_models::hco::version::HcoVersion;
 use operator_models::ssp::architecture::is_known;
 use operator_models::ssp::bundle;
 use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
 use crate::input::{Hco, Situation};
-use crate::report::{self, Changes, Cron, DataSource, Forecast, Retarget};
+use crate::report::{Changes, Cron, DataSource, Forecast, Retarget};
 use crate::rows::words;
 use crate::templates;
 
@@ -77,15 +76,11 @@ pub(super) struct SourceBefore {
 pub(super) enum Disk {
     Kept,
     Deleted,
-    /// It is deleted, and then imported again.
+    /// It is a disk from `All`, after the policy became `None`: CDI labels only the disk, and its `DataVolume` creates it
+    /// again.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
     Reimported,
-}
-
-/// A DataImportCron that exists before the change.
-struct CronBefore {
-    source: Key,
-    /// Whether CDI keeps its disks when it is deleted.
-    keeps_disks: bool,
 }
 
 impl<'c> BootSources<'c> {
@@ -99,7 +94,7 @@ impl<'c> BootSources<'c> {
     ) -> Self {
         let changes = changes.cloned().unwrap_or_default();
         // Empty if two DataImportCrons have the same name.
-        let cron_changes = changes.crons.unwrap_or_default();
+        let cron_changes = changes.crons.clone().unwrap_or_default();
         // A DataSource after the change replaces the one before it.
         let expected: BTreeMap<Key, &DataSource> = (situation.forecast_before.iter())
             .chain(after)
@@ -107,7 +102,7 @@ impl<'c> BootSources<'c> {
             .map(|source| (source.key(), source))
             .collect();
         let crons_before = crons_before(situation);
-        let mut before = sources_before(situation, &crons_before, &expected);
+        let mut before = sources_before(situation, &crons_before, &expected, &changes);
         let managing: BTreeMap<Key, &Cron> = after
             .into_iter()
             .flat_map(|forecast| &forecast.crons)
@@ -127,7 +122,7 @@ impl<'c> BootSources<'c> {
         let mut source = |key: Key| {
             let cron = managing.get(&key).copied();
             let own = cron.map(Cron::key);
-            let former = crons_before.iter().filter(|(_, cron)| cron.source == key);
+            let former = crons_before.iter().filter(|(_, source)| **source == key);
             let has_new_cron = (own.as_ref()).is_some_and(|own| cron_changes.created.contains(own));
             let recreated = (own.as_ref()).and_then(|own| cron_changes.recreated.get(own).cloned());
             BootSource {
@@ -142,9 +137,7 @@ impl<'c> BootSources<'c> {
                     .cloned(),
                 cron,
                 spec: cron.and_then(|cron| specs.get(cron.template.raw()).copied()),
-                source_before: own
-                    .as_ref()
-                    .and_then(|own| Some(crons_before.get(own)?.source.clone())),
+                source_before: own.as_ref().and_then(|own| crons_before.get(own).cloned()),
                 is_imported: imported.contains(&key) && (has_new_cron || recreated.is_some()),
                 has_new_cron,
                 recreated,
@@ -435,42 +428,26 @@ pub(crate) fn is_of_bundle(key: &Key) -> bool {
             .is_some_and(|(name, suffix)| is_known(suffix) && is_of_bundle(name))
 }
 
-/// The existing DataImportCrons; if they were not read, the DataImportCrons of the forecast that the cluster accepts.
-fn crons_before(situation: &Situation) -> BTreeMap<Key, CronBefore> {
+/// The existing DataImportCrons with their DataSources; if they were not read, the DataImportCrons of the forecast that the
+/// cluster accepts.
+fn crons_before(situation: &Situation) -> BTreeMap<Key, Key> {
     let crons = &situation.world.crons;
     if crons.is_read() {
         return crons
             .iter()
             .map(|cron| {
                 let managed = cron.managed_data_source().unwrap_or_default();
-                let before = CronBefore {
-                    source: cron.metadata.beside(managed),
-                    keeps_disks: text(&cron.spec, "/retentionPolicy") != Some("None"),
-                };
-                (cron.metadata.key(), before)
+                (cron.metadata.key(), cron.metadata.beside(managed))
             })
             .collect();
     }
-    let specs = specs(&situation.current().object);
-    // HCO's webhook sets the retention policy `None` from 1.18. CDI's own default is `All`.
-    let version = report::version(&situation.current().report);
-    let sets_policy = version.is_none_or(HcoVersion::sets_defaults);
-    situation
-        .forecast_before
-        .as_ref()
+    let forecast = situation.forecast_before.as_ref();
+    forecast
         .filter(|forecast| forecast.stopped != Some(Stopped::DataSource))
         .into_iter()
         .flat_map(|forecast| &forecast.crons)
         .filter(|cron| cron.rejected.is_none())
-        .map(|cron| {
-            let spec = specs.get(cron.template.raw()).copied();
-            let policy = spec.and_then(|spec| text(spec, "/retentionPolicy"));
-            let before = CronBefore {
-                source: cron.source(),
-                keeps_disks: policy.map_or(!sets_policy, |policy| policy != "None"),
-            };
-            (cron.key(), before)
-        })
+        .map(|cron| (cron.key(), cron.source()))
         .collect()
 }
 
@@ -478,8 +455,9 @@ fn crons_before(situation: &Situation) -> BTreeMap<Key, CronBefore> {
 /// belong to the templates of one side, but exist on both sides.
 fn sources_before(
     situation: &Situation,
-    crons: &BTreeMap<Key, CronBefore>,
+    crons: &BTreeMap<Key, Key>,
     expected: &BTreeMap<Key, &DataSource>,
+    changes: &Changes,
 ) -> BTreeMap<Key, SourceBefore> {
     let world = &situation.world;
     if !world.sources.is_read() {
@@ -488,14 +466,19 @@ fn sources_before(
             .map(|source| (source.key(), source))
             .collect();
         let before = |key: &Key| {
-            let managing = crons.iter().filter(|(_, cron)| cron.source == *key);
-            let owner = managing.clone().next_back().map(|(owner, _)| owner.clone());
-            let is_kept = managing.clone().any(|(_, cron)| cron.keeps_disks);
+            let mut managing = crons.iter().filter(|(_, source)| *source == key);
+            let owner = managing.next_back().map(|(owner, _)| owner.clone());
+            let mut deleted = changes.disks.deleted.iter();
+            let is_deleted = deleted.any(|disk| disk.data_source == *key);
             SourceBefore {
                 points_to: known.get(key).and_then(|source| source.points_to.clone()),
                 is_of_ssp: owner.is_none() || is_of_bundle(key),
                 owner,
-                disk: Some(if is_kept { Disk::Kept } else { Disk::Deleted }),
+                disk: Some(if is_deleted {
+                    Disk::Deleted
+                } else {
+                    Disk::Kept
+                }),
             }
         };
         return expected
@@ -503,31 +486,27 @@ fn sources_before(
             .map(|key| (key.clone(), before(key)))
             .collect();
     }
-    let claims = world.claims.iter().map(|claim| &claim.metadata);
-    let snapshots = world.snapshots.iter().map(|snapshot| &snapshot.metadata);
-    let disks = claims.clone().chain(snapshots);
-    let existing = keys(disks.clone());
-    let kept = keys(disks.filter(|disk| !disk.is_cleaned_up()));
-    // A disk from `All`, after the policy became `None`: CDI labels only the disk, and its `DataVolume` creates it again.
-    // MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
+    let are_disks_read = world.claims.is_read() && world.snapshots.is_read();
+    let disks: BTreeMap<Key, &Metadata> = (world.claims.iter())
+        .chain(world.snapshots.iter())
+        .map(|disk| (disk.metadata.key(), &disk.metadata))
+        .collect();
     let volumes = world.volumes.iter().map(|volume| &volume.metadata);
     let kept_volumes = keys(volumes.filter(|volume| !volume.is_cleaned_up()));
-    let reimported = &keys(claims.filter(|claim| claim.is_cleaned_up())) & &kept_volumes;
-    let are_disks_read = world.claims.is_read() && world.snapshots.is_read();
     let disk = |source: &cluster::DataSource| {
-        let is_any = |of: &BTreeSet<Key>| source.disks().any(|disk| of.contains(&disk));
-        let is_kept = if world.claims.is_read() {
-            is_any(&kept)
-        } else {
-            !source.metadata.is_cleaned_up()
+        let key = source.disks().next()?;
+        let disk = match disks.get(&key) {
+            Some(disk) => disk,
+            None if are_disks_read => return None,
+            None => &source.metadata,
         };
-        match source.disks().next() {
-            None => None,
-            Some(_) if are_disks_read && !is_any(&existing) => None,
-            Some(_) if is_kept => Some(Disk::Kept),
-            Some(_) if is_any(&reimported) => Some(Disk::Reimported),
-            Some(_) => Some(Disk::Deleted),
-        }
+        Some(if !disk.is_cleaned_up() {
+            Disk::Kept
+        } else if kept_volumes.contains(&key) {
+            Disk::Reimported
+        } else {
+            Disk::Deleted
+        })
     };
     let before = |source: &cluster::DataSource| SourceBefore {
         points_to: (source.points_to.as_ref()).map(|target| Foreign::from(&*target.name)),
