@@ -65,8 +65,6 @@ struct Plan<'c> {
     reports: [&'c Report; 2],
     /// Why the policy or HCO denies the object that a file changes.
     denied: Option<String>,
-    /// The problems that a check of the cluster shows only after the change.
-    new_problems: Vec<&'c Finding>,
     is_denied_by_hco: bool,
     /// Why the operators do not create boot sources from the object.
     no_forecast: Option<&'c NoForecast>,
@@ -92,7 +90,6 @@ impl<'c> Plan<'c> {
             situation,
             reports,
             denied: denied(situation, &by_hco),
-            new_problems: Vec::new(),
             is_denied_by_hco: !is_stored,
             no_forecast: situation.outlook.as_ref().err().filter(|_| is_stored),
             sources: BootSources::new(
@@ -114,15 +111,9 @@ impl<'c> Plan<'c> {
             facts: Fact::all(situation, before.map_or([report; 2], |_| reports)),
             rows: Vec::new(),
         };
-        if plan.denied.is_none() {
-            plan.new_problems = plan.new_problems();
-        }
         let gaps = situation.world.gaps();
-        plan.rows = gaps
-            .iter()
-            .map(|gap| Row::unread(gap, args.allow_unread))
-            .collect();
-        plan.rows.extend(plan.about_the_object());
+        let unread = gaps.iter().map(|gap| Row::unread(gap, args.allow_unread));
+        plan.rows = unread.chain(plan.about_the_object()).collect();
         if is_stored {
             plan.rows.extend(plan.effects());
         }
@@ -139,32 +130,35 @@ impl<'c> Plan<'c> {
             severity: Severity::Unknown,
             ..self.row(Effect::Caution, &doubt)
         });
-        let denied = self.denied.as_ref();
-        let problems = self.new_problems.iter().copied();
-        let problems = problems.map(|finding| (Effect::Problem, finding));
-        let warnings = (self.new_warnings()).map(|finding| (Effect::MinorProblem, finding));
-        doubt
-            .into_iter()
-            .chain(denied.map(|what| self.row(Effect::Denied, what)))
-            .chain(problems.chain(warnings).map(|(effect, finding)| {
-                self.row(effect, &words::finding(finding))
-                    .about("rule", Some(&*finding.rule))
-                    .about("template", finding.template.as_deref())
-            }))
-            .collect()
+        let row = |effect, finding: &Finding| {
+            self.row(effect, &words::finding(finding))
+                .about("rule", Some(&*finding.rule))
+                .about("template", finding.template.as_deref())
+        };
+        let mut rows = Vec::from_iter(doubt);
+        match &self.denied {
+            Some(what) => rows.push(self.row(Effect::Denied, what)),
+            None => {
+                let problems = self.new_problems().into_iter();
+                rows.extend(problems.map(|finding| row(Effect::Problem, finding)));
+            }
+        }
+        let warnings = self.new_warnings();
+        rows.extend(warnings.map(|finding| row(Effect::MinorProblem, finding)));
+        rows
     }
 
     /// The problems that a check of the cluster finds after the change but not before it, and the problems that become
     /// larger.
     fn new_problems(&self) -> Vec<&'c Finding> {
-        let ([before, _], after) = (self.reports, &self.situation.after.report);
-        let denials: Vec<&Finding> = of_level(before, Level::Deny).collect();
-        let mut new: Vec<&Finding> = of_level(&self.situation.checked, Level::Deny)
-            .filter(|new| !denials.iter().any(|old| is_same(old, new)))
+        let ([before, _], situation) = (self.reports, self.situation);
+        let known: Vec<&Finding> = of_level(before, Level::Deny).collect();
+        let mut new: Vec<&Finding> = of_level(&situation.checked, Level::Deny)
+            .filter(|new| !known.iter().any(|old| is_same(old, new)))
             .collect();
         // The engine compares the object with itself on the other nodes.
-        if !self.situation.is_sent {
-            let larger: Vec<&Finding> = of_level(after, Level::Deny)
+        if !situation.is_sent {
+            let larger: Vec<&Finding> = of_level(&situation.after.report, Level::Deny)
                 .filter(|larger| !new.iter().any(|new| is_same(new, larger)))
                 .collect();
             new.extend(larger);

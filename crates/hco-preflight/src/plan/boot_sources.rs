@@ -49,8 +49,8 @@ pub(super) struct BootSource<'c> {
     pub(super) cron: Option<&'c Cron>,
     /// The spec of its template.
     pub(super) spec: Option<&'c Value>,
-    /// The DataSource of the DataImportCron with the same name before the change.
-    pub(super) source_before: Option<Key>,
+    /// Whether the DataImportCron exists before the change.
+    pub(super) has_old_cron: bool,
     pub(super) has_new_cron: bool,
     /// If the DataImportCron is deleted and created again, the changed fields that cause this.
     pub(super) recreated: Option<Vec<String>>,
@@ -137,7 +137,9 @@ impl<'c> BootSources<'c> {
                     .cloned(),
                 cron,
                 spec: cron.and_then(|cron| specs.get(cron.template.raw()).copied()),
-                source_before: own.as_ref().and_then(|own| crons_before.get(own).cloned()),
+                has_old_cron: own
+                    .as_ref()
+                    .is_some_and(|own| crons_before.contains_key(own)),
                 is_imported: imported.contains(&key) && (has_new_cron || recreated.is_some()),
                 has_new_cron,
                 recreated,

@@ -9,6 +9,7 @@ use operator_models::ssp::data_sources::Key;
 use super::Plan;
 use crate::prose::count;
 use crate::report::some;
+use crate::rows::text::with_effects;
 use crate::rows::{Effect, Row, Severity};
 use crate::terminal::{BOLD, GREEN, RED, YELLOW};
 
@@ -60,14 +61,15 @@ impl Plan<'_> {
             style = YELLOW;
             what = format!("{what}; {doubt}");
         }
-        if self.new_problems.is_empty() {
+        let problems = with_effects(&self.rows, &[Effect::Problem]);
+        if problems.is_empty() {
             return (style, what);
         }
-        let new = count(self.new_problems.len(), "new problem");
-        let rules: BTreeSet<&str> = (self.new_problems.iter())
-            .map(|finding| &*finding.rule)
+        let rules: BTreeSet<&str> = (problems.iter())
+            .filter_map(|row| Some(row.about.get("rule")?.raw()))
             .collect();
         let rules = Vec::from_iter(rules).join(", ");
+        let new = count(problems.len(), "new problem");
         (RED, format!("{new}: {rules}; {what}"))
     }
 
@@ -119,9 +121,9 @@ impl Plan<'_> {
 
     /// The objects with one of these effects because of the change.
     fn of_effects(&self, effects: &[Effect]) -> BTreeSet<(&str, &str, &str)> {
-        self.rows
-            .iter()
-            .filter(|row| effects.contains(&row.effect) && !row.is_pending)
+        with_effects(&self.rows, effects)
+            .into_iter()
+            .filter(|row| !row.is_pending)
             .map(Row::key)
             .collect()
     }

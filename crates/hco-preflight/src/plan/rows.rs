@@ -41,7 +41,7 @@ fn rows_of(sources: &BootSources<'_>, source: &BootSource<'_>) -> Vec<Row> {
         row.about("path", path.filter(|_| effect == Effect::Rejected))
     };
     let mut rows: Vec<Row> = whats.into_iter().flatten().map(row).collect();
-    let is_outstanding = sources.is_outstanding && source.source_before.is_some();
+    let is_outstanding = sources.is_outstanding && source.has_old_cron;
     if let (Some(why), Some(cron)) = (not_updated, source.cron)
         && (source.changes_cron() || is_outstanding)
     {
@@ -150,8 +150,7 @@ fn created(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
 /// The change of a recreated DataImportCron's DataSource, if the DataSource always has a disk.
 fn recreated(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
     let (cron, fields) = source.cron.zip(source.recreated.as_ref())?;
-    let before = source.source_before.as_ref();
-    let is_other = before.is_some_and(|before| *before != source.key);
+    let is_other = fields.iter().any(|field| field == "managedDataSource");
     let has_new_image = (fields.iter()).any(|field| field.starts_with("template.spec.source"));
     let disk = match &cron.never_runs {
         Some(why) if source.is_lost || is_other => {

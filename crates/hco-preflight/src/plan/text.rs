@@ -10,8 +10,8 @@ use crate::prose::{count, folded, line};
 use crate::report::NAMED;
 use crate::rows::facts::Fact;
 use crate::rows::no_forecast::NoForecast;
-use crate::rows::text::{self, by_effect, by_namespace, of_effects, of_kind};
-use crate::rows::{Effect, Row, words};
+use crate::rows::text::{self, by_effect, by_namespace, of_effects, of_kind, with_effects};
+use crate::rows::{Effect, Row};
 use crate::terminal::{BOLD, DIM, RED, YELLOW};
 
 /// Renders the plan. With `all`, it names all VMs.
@@ -29,15 +29,12 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     let headline = format!("{style}{first}{style:#}{between}{rest}");
     line!(text, "{}\n", folded(&headline, 2));
     text.extend(plan.facts.iter().map(Fact::render));
-    if !plan.new_problems.is_empty() {
+    let problems = with_effects(&plan.rows, &[Effect::Problem]);
+    if !problems.is_empty() {
         line!(text, "\n{BOLD}new problems{BOLD:#}");
-        let problems: Vec<String> = plan
-            .new_problems
-            .iter()
-            .copied()
-            .map(words::finding)
-            .collect();
-        reasons(&mut text, &problems.join("\n"));
+        for row in problems {
+            line!(text, "{}", folded(&format!("  {}", row.detail), 4));
+        }
         let line =
             "  The policy does not deny later updates of this object because of these problems.";
         line!(text, "{}", folded(line, 2));
@@ -82,18 +79,14 @@ fn machines(text: &mut String, rows: &[Row], all: bool) {
     line!(text, "  {DIM}· {what}{hint}{DIM:#}");
 }
 
-fn reasons(text: &mut String, reasons: &str) {
-    for line in lines(reasons).lines() {
-        line!(text, "{}", folded(&format!("  {line}"), 4));
-    }
-}
-
 /// Why the policy or HCO denies the object, and the consequences.
 fn denial(text: &mut String, plan: &Plan<'_>, denied: &str) {
     let (by_hco, by_policy) = (plan.is_denied_by_hco, !plan.situation.after.report.allowed);
     let who = plan.who_denies();
     line!(text, "{RED}{who}{RED:#}:");
-    reasons(text, denied);
+    for line in lines(denied).lines() {
+        line!(text, "{}", folded(&format!("  {line}"), 4));
+    }
     let what = match (by_hco, by_policy) {
         (false, _) => "If the policy did not deny it, this would happen:\n",
         (true, true) => {
@@ -121,11 +114,7 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         line!(text, "\n{BOLD}boot sources{BOLD:#}\n{why}");
         return;
     }
-    let stops: Vec<&Row> = plan
-        .rows
-        .iter()
-        .filter(|row| row.effect == Effect::StopsSsp)
-        .collect();
+    let stops = with_effects(&plan.rows, &[Effect::StopsSsp]);
     let title = if stops.iter().all(|stop| stop.is_pending) {
         "what stops SSP, even without this change"
     } else {
@@ -144,12 +133,7 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         line!(text, "\n{BOLD}boot sources{BOLD:#}\n  nothing changes");
     }
     by_namespace(text, "boot sources", &asked, "");
-    let cautions = [Effect::NeverSettles, Effect::Caution];
-    for row in plan
-        .rows
-        .iter()
-        .filter(|row| cautions.contains(&row.effect))
-    {
+    for row in with_effects(&plan.rows, &[Effect::NeverSettles, Effect::Caution]) {
         let line = format!("  {YELLOW}!{YELLOW:#} {}", row.detail);
         line!(text, "{}", folded(&line, 4));
     }

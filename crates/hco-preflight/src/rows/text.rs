@@ -120,11 +120,13 @@ pub(crate) fn by_effect(text: &mut String, title: &str, rows: &[&Row], limit: us
 
 /// A section with the rows of these effects.
 pub(crate) fn of_effects(text: &mut String, title: &str, rows: &[Row], effects: &[Effect]) {
-    let of_effects: Vec<&Row> = rows
-        .iter()
+    by_effect(text, title, &with_effects(rows, effects), usize::MAX, "");
+}
+
+pub(crate) fn with_effects<'r>(rows: &'r [Row], effects: &[Effect]) -> Vec<&'r Row> {
+    rows.iter()
         .filter(|row| effects.contains(&row.effect))
-        .collect();
-    by_effect(text, title, &of_effects, usize::MAX, "");
+        .collect()
 }
 
 /// Writes the objects that stop SSP.
