@@ -24,7 +24,7 @@ use crate::rows::stops;
 use crate::rows::{Effect, Row, Severity, exit, words};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
-use self::boot_sources::BootSources;
+use self::boot_sources::{BootSource, BootSources};
 use self::storage::Storage;
 
 pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
@@ -58,7 +58,6 @@ const IN_OTHER_ROWS: [&str; 3] = [
 /// The report about an object that does not exist.
 static NO_OBJECT: LazyLock<Report> = LazyLock::new(Report::default);
 
-/// A change and its effects.
 struct Plan<'c> {
     situation: &'c Situation,
     /// The reports before and after the change. If HCO denies the object, nothing changes, and both are the same.
@@ -124,7 +123,6 @@ impl<'c> Plan<'c> {
         Row::new(effect, "HyperConverged", &self.situation.name, what)
     }
 
-    /// The rows about the version, the denial, new problems, and new warnings.
     fn about_the_object(&self) -> Vec<Row> {
         let doubt = self.situation.doubt_about_version().map(|doubt| Row {
             severity: Severity::Unknown,
@@ -136,12 +134,10 @@ impl<'c> Plan<'c> {
                 .about("template", finding.template.as_deref())
         };
         let mut rows = Vec::from_iter(doubt);
-        match &self.denied {
-            Some(what) => rows.push(self.row(Effect::Denied, what)),
-            None => {
-                let problems = self.new_problems().into_iter();
-                rows.extend(problems.map(|finding| row(Effect::Problem, finding)));
-            }
+        rows.extend((self.denied.iter()).map(|what| self.row(Effect::Denied, what)));
+        if self.denied.is_none() {
+            let problems = self.new_problems().into_iter();
+            rows.extend(problems.map(|finding| row(Effect::Problem, finding)));
         }
         let warnings = self.new_warnings();
         rows.extend(warnings.map(|finding| row(Effect::MinorProblem, finding)));
@@ -260,7 +256,7 @@ impl<'c> Plan<'c> {
             "after": facts::json(situation, after, new.as_ref()),
             "leavingNodes": situation.leaving(),
             "stopped": forecast.and_then(|forecast| forecast.stopped),
-            "bootSources": self.sources.json(),
+            "bootSources": self.sources.all.values().map(BootSource::json).collect::<Vec<_>>(),
             "storage": Storage::new(&self.sources),
             "rows": self.rows,
         })

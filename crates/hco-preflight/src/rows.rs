@@ -36,7 +36,6 @@ pub(crate) enum Severity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Effect {
-    /// The policy or HCO denies the HyperConverged.
     Denied,
     /// The policy would deny the HyperConverged as a new one.
     Problem,
@@ -59,7 +58,6 @@ pub(crate) enum Effect {
     Orphaned,
     /// The VM already runs on a node without virt-handler.
     AlreadyOrphaned,
-    /// No workload node has the VM's architecture.
     NoNode,
     /// KubeVirt rejects every change of the VM, and its start.
     #[serde(rename = "rejected")]
@@ -69,9 +67,7 @@ pub(crate) enum Effect {
     ArchitectureChanges,
     /// The VM's disk exists and stays, although the disk's source is deleted or replaced.
     DiskStays,
-    /// The VM waits for a boot source.
     WaitsForDisk,
-    /// No node accepts the VM.
     Unschedulable,
     CannotStart,
 
@@ -86,7 +82,6 @@ pub(crate) enum Effect {
     Importing,
     /// The DataImportCron exists, and no import is running.
     Waiting,
-    /// The DataImportCron does not exist yet.
     NotCreated,
     /// The DataImportCron exists with another spec.
     Outdated,
@@ -198,7 +193,6 @@ pub(crate) struct Command {
     pub(crate) line: String,
 }
 
-/// An effect on an object, or its state.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Row {
@@ -241,7 +235,6 @@ impl Row {
         row.about("alert", effect.alert())
     }
 
-    /// A kind that was not read.
     pub(crate) fn unread(gap: &Gap, is_allowed: bool) -> Self {
         let mut row = Self::new(Effect::NotRead, gap.kind, "", &gap.reason);
         if is_allowed {

@@ -7,7 +7,7 @@ use cluster::field::text;
 use cluster::foreign::Foreign;
 use cluster::{GOLDEN, Metadata};
 use engine::Stopped;
-use operator_models::ssp::architecture::is_known;
+use operator_models::forecast::unsuffixed;
 use operator_models::ssp::bundle;
 use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
@@ -17,7 +17,6 @@ use crate::report::{Changes, Cron, DataSource, Forecast, Retarget};
 use crate::rows::words;
 use crate::templates;
 
-/// The boot sources before and after the change.
 pub(super) struct BootSources<'c> {
     pub(super) situation: &'c Situation,
     /// Whether the changes are outstanding, so that they do not depend on the requested change.
@@ -41,15 +40,12 @@ pub(super) struct BootSource<'c> {
     pub(super) is_deleted: bool,
     /// Whether it has a disk before and after the change, but not until an import is done.
     pub(super) is_empty_meanwhile: bool,
-    /// Whether it permanently loses its disk.
     pub(super) is_lost: bool,
     /// Its change, if it points to another DataSource than before.
     pub(super) retarget: Option<Retarget>,
     /// The DataImportCron that manages it after the change.
     pub(super) cron: Option<&'c Cron>,
-    /// The spec of its template.
     pub(super) spec: Option<&'c Value>,
-    /// Whether the DataImportCron exists before the change.
     pub(super) has_old_cron: bool,
     pub(super) has_new_cron: bool,
     /// If the DataImportCron is deleted and created again, the changed fields that cause this.
@@ -234,7 +230,6 @@ impl<'c> BootSources<'c> {
         collected
     }
 
-    /// The boot sources with a changed DataImportCron that imports an image.
     pub(super) fn imported(&self) -> impl Iterator<Item = &BootSource<'c>> {
         self.all.values().filter(|source| source.is_imported)
     }
@@ -300,30 +295,11 @@ impl<'c> BootSources<'c> {
                 .and_then(|default| self.all.get(&default))
                 .is_some_and(points_here)
     }
-
-    /// The boot sources before and after the change, for programs.
-    pub(super) fn json(&self) -> Vec<Value> {
-        self.all.values().map(BootSource::json).collect()
-    }
 }
 
 impl BootSource<'_> {
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         let before = self.before.as_ref();
-        json!({
-            "namespace": &*self.key.namespace,
-            "name": &*self.key.name,
-            "before": before.map(|before| json!({
-                "pointsTo": before.points_to,
-                "dataImportCron": before.owner.as_ref().map(|owner| &*owner.name),
-                "hasDisk": before.disk.is_some(),
-            })),
-            "after": self.after_json(),
-        })
-    }
-
-    fn after_json(&self) -> Option<Value> {
-        let is_kept = self.before.is_some() && !self.is_deleted;
         let points_to = match (&self.retarget, self.expected) {
             (Some(pointer), _) => pointer.to.as_ref(),
             (None, Some(expected)) if self.is_created => expected.points_to.as_ref(),
@@ -336,15 +312,23 @@ impl BootSource<'_> {
         } else {
             self.has_disk().then_some("kept")
         };
-        (self.is_created || is_kept).then(|| {
-            json!({
+        let exists = self.is_created || before.is_some() && !self.is_deleted;
+        json!({
+            "namespace": &*self.key.namespace,
+            "name": &*self.key.name,
+            "before": before.map(|before| json!({
+                "pointsTo": before.points_to,
+                "dataImportCron": before.owner.as_ref().map(|owner| &*owner.name),
+                "hasDisk": before.disk.is_some(),
+            })),
+            "after": exists.then(|| json!({
                 "pointsTo": points_to,
                 "dataImportCron": self.cron.map(|cron| &cron.name),
                 "template": self.cron.map(|cron| &cron.template),
                 "architecture": self.cron.map(|cron| &cron.architecture),
                 "changedFields": self.recreated.as_deref().unwrap_or_default(),
                 "disk": disk,
-            })
+            })),
         })
     }
 
@@ -358,7 +342,6 @@ impl BootSource<'_> {
         self.before.as_ref()?.points_to.as_ref()
     }
 
-    /// Whether it has a disk before the change.
     pub(super) fn has_disk(&self) -> bool {
         self.disk().is_some()
     }
@@ -422,12 +405,9 @@ impl BootSource<'_> {
 
 /// Whether a DataSource belongs to SSP's VM templates. Its name may have the suffix of an architecture.
 pub(crate) fn is_of_bundle(key: &Key) -> bool {
-    let name = &*key.name;
-    let is_of_bundle = |name| bundle::source(name).is_some();
-    is_of_bundle(name)
-        || name
-            .rsplit_once('-')
-            .is_some_and(|(name, suffix)| is_known(suffix) && is_of_bundle(name))
+    unsuffixed(&key.name)
+        .chain([&*key.name])
+        .any(|name| bundle::source(name).is_some())
 }
 
 /// The existing DataImportCrons with their DataSources; if they were not read, the DataImportCrons of the forecast that the

@@ -36,7 +36,6 @@ impl Plan<'_> {
         }
     }
 
-    /// The headline without the denial.
     pub(super) fn consequences(&self) -> (Style, String) {
         if let Some(unknown) = self.unknown() {
             return (YELLOW, format!("no forecast: {}", one_line(unknown)));
@@ -73,7 +72,6 @@ impl Plan<'_> {
         (RED, format!("{new}: {rules}; {what}"))
     }
 
-    /// The losses of boot sources and VMs.
     fn lost(&self) -> Vec<String> {
         let pending: BTreeSet<_> = self
             .rows

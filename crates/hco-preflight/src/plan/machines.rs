@@ -17,7 +17,6 @@ use crate::report::{Forecast, is_in};
 use crate::rows::words::{self, OTHER_SOURCE};
 use crate::rows::{Effect, Row};
 
-/// The effects on all VMs, sorted.
 pub(super) fn affected(plan: &Plan<'_>) -> BTreeSet<Row> {
     let (sides, situation) = (Sides::new(plan), plan.situation);
     let machines = (situation.world.machines).by(|machine| machine.metadata.key());
@@ -494,7 +493,6 @@ fn may_run(machine: &Machine) -> bool {
     is_started(machine) || machine.status.is_empty()
 }
 
-/// The row of a VM that already runs without virt-handler.
 fn already_orphaned(situation: &Situation, machine: &Key, node: &Node) -> Row {
     let workload = &situation.after.report.workload_architectures;
     let workload = workload.as_deref().unwrap_or_default();

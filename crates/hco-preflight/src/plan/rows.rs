@@ -14,7 +14,6 @@ use crate::rows::{Command, Effect, Row, words};
 
 type What = (Effect, String);
 
-/// The rows of each DataSource.
 pub(super) fn rows(sources: &BootSources<'_>) -> BTreeMap<Key, Vec<Row>> {
     let all = sources.all.iter();
     all.map(|(key, source)| (key.clone(), rows_of(sources, source)))
@@ -28,9 +27,8 @@ fn rows_of(sources: &BootSources<'_>, source: &BootSource<'_>) -> Vec<Row> {
     let keeps_none = source.changes_cron() && source.runs() && source.keeps_none();
     let whats = [
         retargeted(sources, source),
-        created(sources, source).filter(|_| is_updated),
         rejected(source),
-        recreated(sources, source).filter(|_| is_updated && !is_empty),
+        changed_cron(sources, source).filter(|_| is_updated && (source.has_new_cron || !is_empty)),
         is_empty.then(|| (Effect::EmptyMeanwhile, empty(source))),
         keeps_none.then(|| (Effect::NeverImported, words::KEEPS_NO_IMPORT.to_owned())),
         source.is_lost.then(|| (Effect::Lost, lost(source))),
@@ -134,39 +132,29 @@ fn retargeted(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What
     }
 }
 
-fn created(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
-    let cron = source.cron.filter(|_| source.has_new_cron)?;
-    Some(match (&cron.never_runs, source.replaced()) {
-        (Some(why), _) => (Effect::NeverImported, words::never_imported(why)),
-        (None, None) => (Effect::Created, imported(sources, source)),
-        (None, Some(old)) => {
-            let disk = words::kept_disk(source.is_imported, false);
-            let what = words::replaced(old, &cron.name, &disk);
-            (Effect::Changed, what)
-        }
-    })
-}
-
-/// The change of a recreated DataImportCron's DataSource, if the DataSource always has a disk.
-fn recreated(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
-    let (cron, fields) = source.cron.zip(source.recreated.as_ref())?;
-    let is_other = fields.iter().any(|field| field == "managedDataSource");
-    let has_new_image = (fields.iter()).any(|field| field.starts_with("template.spec.source"));
+/// The effect of a DataImportCron that is created, or deleted and created again.
+fn changed_cron(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
+    let cron = source.cron.filter(|_| source.changes_cron())?;
+    let fields = source.recreated.as_deref().unwrap_or_default();
+    let has_changed = |name: &str| fields.iter().any(|field| field.starts_with(name));
+    let replaced = source.replaced().filter(|_| source.has_new_cron);
+    let is_first = source.has_new_cron && replaced.is_none() || has_changed("managedDataSource");
+    let has_new_image =
+        source.has_new_cron || has_changed("template.spec.source") && source.has_disk();
     let disk = match &cron.never_runs {
-        Some(why) if source.is_lost || is_other => {
+        Some(why) if source.has_new_cron || is_first || source.is_lost => {
             return Some((Effect::NeverImported, words::never_imported(why)));
         }
         Some(why) => words::no_import(why),
-        None if is_other => return Some((Effect::Created, imported(sources, source))),
-        None if source.is_imported && !(has_new_image && source.has_disk()) => {
-            words::FIRST_IMPORT.to_owned()
-        }
-        None => {
-            let is_collected = fields.iter().any(|field| field == "importsToKeep");
-            words::kept_disk(source.is_imported, is_collected)
-        }
+        None if is_first => return Some((Effect::Created, imported(sources, source))),
+        None if source.is_imported && !has_new_image => words::FIRST_IMPORT.to_owned(),
+        None => words::kept_disk(source.is_imported, has_changed("importsToKeep")),
     };
-    Some((Effect::Changed, words::recreated(&cron.name, fields, &disk)))
+    let what = match replaced {
+        Some(old) => words::replaced(old, &cron.name, &disk),
+        None => words::recreated(&cron.name, fields, &disk),
+    };
+    Some((Effect::Changed, what))
 }
 
 fn rejected(source: &BootSource<'_>) -> Option<What> {

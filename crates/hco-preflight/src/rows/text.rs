@@ -35,33 +35,29 @@ pub(crate) fn by_namespace(text: &mut String, what: &str, rows: &[&Row], end: &s
 /// A section with a line for all objects that have the same rows.
 fn by_object(text: &mut String, title: &str, rows: &[&Row]) {
     line!(text, "\n{BOLD}{title}{BOLD:#}");
-    let mut by_name: BTreeMap<&Foreign, Vec<&Row>> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, Vec<_>> = BTreeMap::new();
     let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
     for row in rows {
         match row.effect {
             Effect::TemplateSourceCreated => *counted.entry("created").or_default() += 1,
             Effect::TemplateSourceDeleted => *counted.entry("deleted").or_default() += 1,
-            _ => by_name.entry(&row.name).or_default().push(row),
+            effect => {
+                let state = (effect, &row.detail, &row.command);
+                by_name.entry(row.name.raw()).or_default().push(state);
+            }
         }
     }
-    let mut by_state: BTreeMap<Vec<_>, Vec<&str>> = BTreeMap::new();
-    for (name, rows) in by_name {
-        let states = rows
-            .into_iter()
-            .map(|row| (row.effect, &row.detail, &row.command));
-        by_state
-            .entry(states.collect())
-            .or_default()
-            .push(name.raw());
+    let mut by_states: BTreeMap<Vec<_>, Vec<&str>> = BTreeMap::new();
+    for (name, states) in by_name {
+        by_states.entry(states).or_default().push(name);
     }
-    let mut alike: Vec<_> = by_state
+    let alike: BTreeMap<Vec<&str>, Vec<_>> = by_states
         .into_iter()
         .map(|(states, names)| (names, states))
         .collect();
-    alike.sort();
     let width = alike
-        .iter()
-        .filter_map(|(names, _)| match names.as_slice() {
+        .keys()
+        .filter_map(|names| match names.as_slice() {
             [name] => Some(one_line(name).chars().count()),
             _ => None,
         })
