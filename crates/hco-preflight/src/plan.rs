@@ -98,14 +98,10 @@ impl<'c> Plan<'c> {
                 situation.changes().filter(|_| is_stored),
                 !situation.is_asked,
             ),
-            pending: situation
-                .pending
-                .as_ref()
-                .filter(|_| is_stored)
-                .map(|changes| {
-                    let (hco, forecast) = (situation.current(), situation.forecast_before.as_ref());
-                    BootSources::new(situation, hco, forecast, Some(changes), true)
-                }),
+            pending: situation.pending.as_ref().map(|changes| {
+                let (hco, forecast) = (situation.current(), situation.forecast_before.as_ref());
+                BootSources::new(situation, hco, forecast, Some(changes), true)
+            }),
             // The nodes do not change because the object is new.
             facts: Fact::all(situation, before.map_or([report; 2], |_| reports)),
             rows: Vec::new(),
@@ -148,9 +144,8 @@ impl<'c> Plan<'c> {
     /// larger.
     fn new_problems(&self) -> Vec<&'c Finding> {
         let ([before, _], situation) = (self.reports, self.situation);
-        let known: Vec<&Finding> = of_level(before, Level::Deny).collect();
         let mut new: Vec<&Finding> = of_level(&situation.checked, Level::Deny)
-            .filter(|new| !known.iter().any(|old| is_same(old, new)))
+            .filter(|new| !of_level(before, Level::Deny).any(|old| is_same(old, new)))
             .collect();
         // The engine compares the object with itself on the other nodes.
         if !situation.is_sent {

@@ -170,14 +170,8 @@ impl<'c> BootSources<'c> {
     fn add_collected(&mut self) {
         for key in self.collected() {
             // CDI does not update a DataSource with the label of another DataImportCron.
-            let is_managed = self.all.get(&key).is_some_and(|source| {
-                let owner = source
-                    .before
-                    .as_ref()
-                    .and_then(|before| before.owner.as_ref());
-                let own = source.cron.map(Cron::key);
-                source.has_new_cron || own.is_some() && owner == own.as_ref()
-            });
+            let is_managed = (self.all.get(&key))
+                .is_some_and(|source| source.has_new_cron || source.has_label_of_cron());
             for source in self.all.values_mut() {
                 if source.key == key || source.target().as_ref() == Some(&key) {
                     source.is_empty_meanwhile |= is_managed;
@@ -202,13 +196,8 @@ impl<'c> BootSources<'c> {
         }) {
             let own = source.cron.map(Cron::key);
             let is_own = |object: &&Metadata| object.cron_key() == own;
-            let former = keys(
-                world
-                    .volumes
-                    .iter()
-                    .map(|volume| &volume.metadata)
-                    .filter(is_own),
-            );
+            let volumes = world.volumes.iter().map(|volume| &volume.metadata);
+            let former = keys(volumes.filter(is_own));
             let kept = source.imports_to_keep().unwrap_or(DEFAULT);
             let kept = usize::try_from(kept).unwrap_or(usize::MAX);
             if former.is_empty() || former.len() + usize::from(source.is_imported) <= kept {
@@ -361,6 +350,15 @@ impl BootSource<'_> {
         self.has_new_cron || self.recreated.is_some()
     }
 
+    /// Whether it has the label of its DataImportCron before the change.
+    fn has_label_of_cron(&self) -> bool {
+        let owner = self
+            .before
+            .as_ref()
+            .and_then(|before| before.owner.as_ref());
+        (self.cron).is_some_and(|cron| owner == Some(&cron.key()))
+    }
+
     /// The deleted DataImportCron whose DataSource and disk a new one takes over.
     pub(super) fn replaced(&self) -> Option<&str> {
         let has_no_disk = self.is_empty_meanwhile || self.is_lost;
@@ -385,7 +383,7 @@ impl BootSource<'_> {
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
     /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
     pub(super) fn not_updated_because(&self) -> Option<String> {
-        let (before, cron) = self.before.as_ref().zip(self.cron)?;
+        let before = self.before.as_ref()?;
         let is_deleted = self.is_empty_meanwhile || self.is_deleted;
         // SSP deletes its pointers, and CDI creates new DataSources.
         let is_of_ssp = before.is_of_ssp || before.points_to.is_some();
@@ -393,8 +391,8 @@ impl BootSource<'_> {
         // DataSource. MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
         let is_taken_over =
             before.disk == Some(Disk::Kept) && self.replaced().is_some() && !self.is_imported;
-        let is_own = before.owner.as_ref() == Some(&cron.key());
-        if is_deleted || !self.runs() || is_of_ssp || is_taken_over || is_own {
+        let is_updated = is_deleted || is_of_ssp || is_taken_over || self.has_label_of_cron();
+        if is_updated || !self.runs() {
             return None;
         }
         Some(words::label(
