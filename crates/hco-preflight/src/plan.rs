@@ -107,8 +107,10 @@ impl<'c> Plan<'c> {
             rows: Vec::new(),
         };
         let gaps = situation.world.gaps();
-        let unread = gaps.iter().map(|gap| Row::unread(gap, args.allow_unread));
-        plan.rows = unread.chain(plan.about_the_object()).collect();
+        plan.rows = (gaps.iter())
+            .map(|gap| Row::unread(gap, args.allow_unread))
+            .chain(plan.about_the_object())
+            .collect();
         if is_stored {
             plan.rows.extend(plan.effects());
         }
@@ -132,11 +134,13 @@ impl<'c> Plan<'c> {
         let mut rows = Vec::from_iter(doubt);
         rows.extend((self.denied.iter()).map(|what| self.row(Effect::Denied, what)));
         if self.denied.is_none() {
-            let problems = self.new_problems().into_iter();
-            rows.extend(problems.map(|finding| row(Effect::Problem, finding)));
+            for finding in self.new_problems() {
+                rows.push(row(Effect::Problem, finding));
+            }
         }
-        let warnings = self.new_warnings();
-        rows.extend(warnings.map(|finding| row(Effect::MinorProblem, finding)));
+        for finding in self.new_warnings() {
+            rows.push(row(Effect::MinorProblem, finding));
+        }
         rows
     }
 
@@ -200,8 +204,9 @@ impl<'c> Plan<'c> {
             .into_iter()
             .partition(|(key, rows)| pending.get(key).is_some_and(|other| is_same(rows, other)));
         rows.extend(asked.into_iter().flat_map(|(_, rows)| rows));
-        let outstanding = outstanding.into_iter().flat_map(|(_, rows)| rows);
-        rows.extend(outstanding.map(Row::pending));
+        for (_, outstanding) in outstanding {
+            rows.extend(outstanding.into_iter().map(Row::pending));
+        }
         rows
     }
 

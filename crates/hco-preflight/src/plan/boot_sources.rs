@@ -112,13 +112,17 @@ impl<'c> BootSources<'c> {
             .chain(&changes.data_sources.deleted)
             .cloned()
             .collect();
-        let imported = changes.disks.imported.iter();
-        let imported: BTreeSet<&Key> = imported.map(|disk| &disk.data_source).collect();
+        let imported: BTreeSet<&Key> = (changes.disks.imported.iter())
+            .map(|disk| &disk.data_source)
+            .collect();
         let specs = specs(&hco.object);
         let mut source = |key: Key| {
             let cron = managing.get(&key).copied();
             let own = cron.map(Cron::key);
-            let former = crons_before.iter().filter(|(_, source)| **source == key);
+            let former: Vec<&Key> = (crons_before.iter())
+                .filter(|(_, source)| **source == key)
+                .map(|(cron, _)| cron)
+                .collect();
             let has_new_cron = (own.as_ref()).is_some_and(|own| cron_changes.created.contains(own));
             let recreated = (own.as_ref()).and_then(|own| cron_changes.recreated.get(own).cloned());
             BootSource {
@@ -139,16 +143,14 @@ impl<'c> BootSources<'c> {
                 is_imported: imported.contains(&key) && (has_new_cron || recreated.is_some()),
                 has_new_cron,
                 recreated,
-                predecessor: former
-                    .clone()
-                    .find(|(key, _)| cron_changes.deleted.contains(key))
-                    .map(|(key, _)| Arc::clone(&key.name)),
-                is_left: former
-                    .filter(|(key, _)| own.as_ref() != Some(key))
-                    .any(|(key, _)| {
-                        cron_changes.deleted.contains(key)
-                            || cron_changes.recreated.contains_key(key)
-                    }),
+                predecessor: (former.iter())
+                    .find(|cron| cron_changes.deleted.contains(cron))
+                    .map(|cron| Arc::clone(&cron.name)),
+                is_left: former.into_iter().any(|cron| {
+                    own.as_ref() != Some(cron)
+                        && (cron_changes.deleted.contains(cron)
+                            || cron_changes.recreated.contains_key(cron))
+                }),
                 key,
             }
         };
@@ -446,10 +448,9 @@ fn sources_before(
             .map(|source| (source.key(), source))
             .collect();
         let before = |key: &Key| {
-            let mut managing = crons.iter().filter(|(_, source)| *source == key);
-            let owner = managing.next_back().map(|(owner, _)| owner.clone());
-            let mut deleted = changes.disks.deleted.iter();
-            let is_deleted = deleted.any(|disk| disk.data_source == *key);
+            let managing = crons.iter().rfind(|(_, source)| *source == key);
+            let owner = managing.map(|(owner, _)| owner.clone());
+            let is_deleted = (changes.disks.deleted.iter()).any(|disk| disk.data_source == *key);
             SourceBefore {
                 points_to: known.get(key).and_then(|source| source.points_to.clone()),
                 is_of_ssp: owner.is_none() || is_of_bundle(key),

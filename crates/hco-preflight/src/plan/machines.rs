@@ -95,7 +95,6 @@ pub(crate) fn unable_to_start(situation: &Situation) -> BTreeSet<Row> {
 /// The state before and after the change that determines the effects on a VM.
 struct Sides<'w> {
     plan: &'w Plan<'w>,
-    situation: &'w Situation,
     unfinished: Option<BTreeSet<&'w str>>,
     /// The nodes before the change, by name.
     nodes: BTreeMap<&'w str, (&'w Node, Option<Departure>)>,
@@ -132,7 +131,6 @@ impl<'w> Sides<'w> {
         let before = situation.before.as_ref();
         Self {
             plan,
-            situation,
             unfinished: unfinished(situation),
             nodes: (situation.world.nodes.iter())
                 .map(|node| (&*node.name, (node, departure(node))))
@@ -160,14 +158,13 @@ impl<'w> Sides<'w> {
         let runs_on = node
             .and_then(|node| Some(&*self.nodes.get(node)?.0.architecture))
             .filter(|architecture| !architecture.is_empty());
-        let at_start = start
-            .into_iter()
-            .flat_map(|start| self.at_start(&start, runs_on));
+        if let Some(start) = start {
+            rows.extend(self.at_start(&start, runs_on));
+        }
         // The advice already says that it gets another architecture.
-        let is_advised = is_advised == Some(true);
-        rows.extend(
-            at_start.filter(|row| !(is_advised && row.effect == Effect::ArchitectureChanges)),
-        );
+        if is_advised == Some(true) {
+            rows.retain(|row| row.effect != Effect::ArchitectureChanges);
+        }
         rows
     }
 
@@ -223,10 +220,10 @@ impl<'w> Sides<'w> {
         let (before, departure) = self.nodes.get(node)?;
         let departure = (*departure)?;
         if departure == Departure::AlreadyExcluded {
-            return Some((already_orphaned(self.situation, key, before), false));
+            return Some((already_orphaned(self.plan.situation, key, before), false));
         }
         let leaves = departure == Departure::Leaves;
-        let has_virt_handler = has_virt_handler(self.situation.current(), before);
+        let has_virt_handler = has_virt_handler(self.plan.situation.current(), before);
         let is_pinned = machine
             .and_then(|machine| machine.hostname.as_deref())
             .is_some_and(|hostname| before.has_hostname(hostname));
@@ -234,7 +231,7 @@ impl<'w> Sides<'w> {
         let lost = Some(&*before.architecture).filter(|lost| self.gone.contains(lost));
         let mut is_advised = false;
         let way_out = match (lost, chosen) {
-            _ if machine.is_none() && self.situation.world.machines.is_read() => {
+            _ if machine.is_none() && self.plan.situation.world.machines.is_read() => {
                 words::unmanaged(lost.is_none() && has_virt_handler)
             }
             _ if !has_virt_handler => words::SHUT_DOWN_INSIDE.to_owned(),
@@ -257,7 +254,7 @@ impl<'w> Sides<'w> {
         let required = machine.hostname.as_deref()?;
         let is_required = |(node, _): &&(&Node, _)| node.has_hostname(required);
         let (node, departure) = self.nodes.values().find(is_required)?;
-        if runs_on == Some(&*node.name) || !has_virt_handler(self.situation.current(), node) {
+        if runs_on == Some(&*node.name) || !has_virt_handler(self.plan.situation.current(), node) {
             return None;
         }
         let which = match (*departure)? {
@@ -378,12 +375,10 @@ impl<'w> Admission<'w> {
             forecast_sources(situation.forecast_before.as_ref()).collect()
         };
         let mut new = old.clone();
-        for deleted in situation
-            .changes()
-            .iter()
-            .flat_map(|changes| &changes.data_sources.deleted)
-        {
-            new.remove(deleted);
+        if let Some(changes) = situation.changes() {
+            for deleted in &changes.data_sources.deleted {
+                new.remove(deleted);
+            }
         }
         for (key, mut source) in forecast_sources(situation.forecast_after()) {
             if let Some(stale) = stale_label(&old, &key, &source) {

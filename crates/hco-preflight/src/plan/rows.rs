@@ -148,7 +148,8 @@ fn changed_cron(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<Wh
         Some(why) => words::no_import(why),
         None if is_first => return Some((Effect::Created, imported(sources, source))),
         None if source.is_imported && !has_new_image => words::FIRST_IMPORT.to_owned(),
-        None => words::kept_disk(source.is_imported, has_changed("importsToKeep")),
+        None if source.is_imported => words::OTHER_IMAGE.to_owned(),
+        None => words::SAME_IMAGE.to_owned(),
     };
     let what = match replaced {
         Some(old) => words::replaced(old, &cron.name, &disk),

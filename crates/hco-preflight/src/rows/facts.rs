@@ -53,27 +53,23 @@ impl Fact {
             before.text.clone_from(&after.text);
         }
         let name = one_line(&situation.name);
+        let mut facts = vec![
+            Self::new("HyperConverged", reports.map(|_| Some(name.clone()))),
+            Self::new("multi-architecture import", reports.map(import)),
+            Self::new("HCO", versions.map(|version| Some(version?.text))),
+            Self::new("workload nodes", reports.map(nodes)),
+        ];
         let leaving = listed(&situation.leaving());
-        let leaving = (!leaving.is_empty()).then(|| reports.map(|_| Some(leaving.clone())));
+        if !leaving.is_empty() {
+            facts.push(Self::new(
+                "nodes that leave",
+                reports.map(|_| Some(leaving.clone())),
+            ));
+        }
         let control_plane = Self::new("control plane", reports.map(control_plane));
-        [
-            Some(Self::new(
-                "HyperConverged",
-                reports.map(|_| Some(name.clone())),
-            )),
-            Some(Self::new("multi-architecture import", reports.map(import))),
-            Some(Self::new(
-                "HCO",
-                versions.map(|version| Some(version?.text)),
-            )),
-            Some(Self::new("workload nodes", reports.map(nodes))),
-            leaving.map(|leaving| Self::new("nodes that leave", leaving)),
-            Some(control_plane).filter(|fact| fact.changes),
-            Some(Self::default_architecture(situation, reports)),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        facts.extend(Some(control_plane).filter(|fact| fact.changes));
+        facts.push(Self::default_architecture(situation, reports));
+        facts
     }
 
     /// MIRRORS: kubevirt pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without a default in the spec,

@@ -35,8 +35,10 @@ impl NoForecast {
             (_, Some(Finding { fact, .. })) => Self::Other(words::hco_fails(fact)),
             (Some(NoForecastReport::Architecture(name)), _) => {
                 // MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateSspObject.
-                let rejected = nodes.iter().filter(|node| node.architecture == name.raw());
-                let names: Vec<&str> = rejected.map(|node| &*node.name).collect();
+                let names: Vec<&str> = (nodes.iter())
+                    .filter(|node| node.architecture == name.raw())
+                    .map(|node| &*node.name)
+                    .collect();
                 Self::RejectedBySsp(words::nodes_of(name, &names))
             }
             (Some(NoForecastReport::NoArchitecture), _) => {

@@ -279,25 +279,11 @@ pub(crate) fn recreated(cron: &Foreign, fields: &[String], disk: &str) -> String
     format!("its DataImportCron {cron} is deleted and created again{because}; {disk}")
 }
 
-/// The text about the disk of a changed DataImportCron, if the disk stays.
-pub(crate) fn kept_disk(is_imported: bool, is_collected: bool) -> String {
-    let (disk, then) = if is_imported {
-        (
-            "until the new image is imported, its disk, if it has one, stays in use",
-            "then ",
-        )
-    } else {
-        (
-            "its disk, if it has one, stays in use, and the same image is not imported again",
-            "",
-        )
-    };
-    if !is_collected {
-        return disk.to_owned();
-    }
-    format!("{disk}; {then}CDI deletes older disks, if there are more than importsToKeep")
-}
-
+// The disk of a changed DataImportCron, if it stays.
+pub(crate) const OTHER_IMAGE: &str =
+    "until the new image is imported, its disk, if it has one, stays in use";
+pub(crate) const SAME_IMAGE: &str =
+    "its disk, if it has one, stays in use, and the same image is not imported again";
 pub(crate) const FIRST_IMPORT: &str = "its image is imported, because it was not imported before";
 
 pub(crate) fn no_import(why: &Foreign) -> String {
