@@ -50,7 +50,7 @@ pub(super) struct BootSource<'c> {
     pub(super) has_new_cron: bool,
     /// If the DataImportCron is deleted and created again, the changed fields that cause this.
     pub(super) recreated: Option<Vec<String>>,
-    /// Whether its changed DataImportCron imports an image. CDI reuses a disk with the same image that was not deleted.
+    /// Whether CDI imports an image for it. CDI reuses a disk with the same image that was not deleted.
     pub(super) is_imported: bool,
     /// The name of a deleted DataImportCron that managed it.
     predecessor: Option<Arc<str>>,
@@ -123,8 +123,6 @@ impl<'c> BootSources<'c> {
                 .filter(|(_, source)| **source == key)
                 .map(|(cron, _)| cron)
                 .collect();
-            let has_new_cron = (own.as_ref()).is_some_and(|own| cron_changes.created.contains(own));
-            let recreated = (own.as_ref()).and_then(|own| cron_changes.recreated.get(own).cloned());
             BootSource {
                 before: before.remove(&key),
                 expected: expected.get(&key).copied(),
@@ -140,9 +138,13 @@ impl<'c> BootSources<'c> {
                 has_old_cron: own
                     .as_ref()
                     .is_some_and(|own| crons_before.contains_key(own)),
-                is_imported: imported.contains(&key) && (has_new_cron || recreated.is_some()),
-                has_new_cron,
-                recreated,
+                is_imported: imported.contains(&key),
+                has_new_cron: own
+                    .as_ref()
+                    .is_some_and(|own| cron_changes.created.contains(own)),
+                recreated: own
+                    .as_ref()
+                    .and_then(|own| cron_changes.recreated.get(own).cloned()),
                 predecessor: (former.iter())
                     .find(|cron| cron_changes.deleted.contains(cron))
                     .map(|cron| Arc::clone(&cron.name)),
@@ -221,8 +223,9 @@ impl<'c> BootSources<'c> {
         collected
     }
 
+    /// The boot sources whose changed DataImportCron imports an image.
     pub(super) fn imported(&self) -> impl Iterator<Item = &BootSource<'c>> {
-        self.all.values().filter(|source| source.is_imported)
+        (self.all.values()).filter(|source| source.changes_cron() && source.is_imported)
     }
 
     /// The namespaces of new DataImportCrons that do not contain a boot source yet.
@@ -296,9 +299,10 @@ impl BootSource<'_> {
             (None, Some(expected)) if self.is_created => expected.points_to.as_ref(),
             (None, _) => self.pointed_to(),
         };
+        let is_imported = self.changes_cron() && self.is_imported;
         let disk = if self.is_lost {
             None
-        } else if self.is_empty_meanwhile || self.is_imported && !self.has_disk() {
+        } else if self.is_empty_meanwhile || is_imported && !self.has_disk() {
             Some("after-import")
         } else {
             self.has_disk().then_some("kept")

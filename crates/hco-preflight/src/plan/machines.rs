@@ -514,25 +514,28 @@ mod tests {
 
     #[test]
     fn a_data_source_of_vm_templates_keeps_the_label_of_the_one_it_pointed_to() {
-        let source = |label: &str, target: &str| BootSource {
-            architecture_label: Some(label.to_owned()).filter(|label| !label.is_empty()),
-            points_to: (!target.is_empty()).then(|| ("images".to_owned(), target.to_owned())),
-            ..BootSource::default()
+        let source = |name: &str, label: &str, target: &str| {
+            let source = BootSource {
+                architecture_label: Some(label.to_owned()),
+                points_to: (!target.is_empty()).then(|| ("images".to_owned(), target.to_owned())),
+                ..BootSource::default()
+            };
+            (Key::new("images", name), source)
         };
         let old = BTreeMap::from([
-            (Key::new("images", "fedora"), source("", "fedora-arm64")),
-            (Key::new("images", "mine"), source("", "mine-arm64")),
-            (Key::new("images", "fedora-arm64"), source("arm64", "")),
-            (Key::new("images", "mine-arm64"), source("arm64", "")),
+            source("fedora", "", "fedora-arm64"),
+            source("mine", "", "mine-arm64"),
+            source("fedora-arm64", "arm64", ""),
+            source("mine-arm64", "arm64", ""),
         ]);
-        for (name, new, label) in [
-            ("fedora", source("", ""), "arm64"),
-            ("fedora", source("amd64", ""), ""),
-            ("fedora", source("", "fedora-amd64"), ""),
+        for ((key, new), label) in [
+            (source("fedora", "", ""), "arm64"),
+            (source("fedora", "amd64", ""), ""),
+            (source("fedora", "", "fedora-amd64"), ""),
             // SSP deletes this pointer, and CDI creates the DataSource again.
-            ("mine", source("", ""), ""),
+            (source("mine", "", ""), ""),
         ] {
-            let stale = stale_label(&old, &Key::new("images", name), &new);
+            let stale = stale_label(&old, &key, &new);
             assert_eq!(stale.unwrap_or_default(), label);
         }
     }

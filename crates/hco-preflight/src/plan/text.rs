@@ -24,9 +24,8 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
         }
     }
     let (style, headline) = plan.consequences();
-    let (first, rest) = headline.split_once(": ").unwrap_or((&headline, ""));
-    let between = if rest.is_empty() { "" } else { ": " };
-    let headline = format!("{style}{first}{style:#}{between}{rest}");
+    let (first, rest) = headline.split_at(headline.find(": ").unwrap_or(headline.len()));
+    let headline = format!("{style}{first}{style:#}{rest}");
     line!(text, "{}\n", folded(&headline, 2));
     text.extend(plan.facts.iter().map(Fact::render));
     let problems = with_effects(&plan.rows, &[Effect::Problem]);
@@ -142,21 +141,18 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
 }
 
 fn storage(text: &mut String, plan: &Plan<'_>) {
-    let Storage {
-        disks,
-        bytes,
-        unknown,
-    } = Storage::new(&plan.sources);
-    if disks > 0 {
-        let size = match (unknown, bytes) {
-            (0, _) => readable(bytes),
-            (_, 0) => "unknown size".to_owned(),
-            _ => format!("at least {}", readable(bytes)),
-        };
-        let number = count(disks, "disk");
-        line!(
-            text,
-            "\n{BOLD}storage of new disks{BOLD:#}: {number}, {size}"
-        );
+    let storage = Storage::new(&plan.sources);
+    if storage.disks == 0 {
+        return;
     }
+    let size = match (storage.unknown, storage.bytes) {
+        (0, bytes) => readable(bytes),
+        (_, 0) => "unknown size".to_owned(),
+        (_, bytes) => format!("at least {}", readable(bytes)),
+    };
+    let disks = count(storage.disks, "disk");
+    line!(
+        text,
+        "\n{BOLD}storage of new disks{BOLD:#}: {disks}, {size}"
+    );
 }
