@@ -266,10 +266,7 @@ impl<'c> BootSources<'c> {
                     .as_ref()
                     .is_none_or(|before| !before.is_of_ssp)
             })
-            .filter_map(|source| source.cron)
-            .map(|cron| (cron.key(), cron.name.clone()))
-            .collect::<BTreeMap<_, _>>()
-            .into_values()
+            .filter_map(|source| Some(source.cron?.name.clone()))
             .collect()
     }
 
