@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::objects::{Object, objects};
 use crate::place::{Form, Place};
-use crate::style::{Style, column, is_collection};
+use crate::style::{Style, column, entries};
 
 /// The editor cannot change the value on this line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,11 +30,11 @@ struct TextEdit {
 /// `objects_of_text` are all objects of the file, in order, each with its new value.
 pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<String, EditError> {
     let mut text = text.to_owned();
-    let (read, targets): (Vec<&Object>, Vec<&Value>) = objects_of_text.iter().copied().unzip();
-    let mut all: Vec<Object> = read.into_iter().cloned().collect();
+    let read = objects_of_text.iter().map(|(object, _)| (*object).clone());
+    let mut all: Vec<Object> = read.collect();
     loop {
         let mut edits = Vec::new();
-        for (object, target) in all.iter_mut().zip(&targets) {
+        for (object, (_, target)) in all.iter_mut().zip(objects_of_text) {
             let mut editor = Editor {
                 text: &text,
                 style: Style::of(&text, &object.place),
@@ -53,11 +53,8 @@ pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Strin
             text.replace_range(edit.range, &edit.text);
         }
         let read = objects(text.as_bytes()).map_err(|_| EditError(line))?;
-        if !read
-            .iter()
-            .map(|object| &object.value)
-            .eq(all.iter().map(|object| &object.value))
-        {
+        let values = all.iter().map(|object| &object.value);
+        if !values.eq(read.iter().map(|object| &object.value)) {
             return Err(EditError(line));
         }
         all = read;
@@ -71,12 +68,10 @@ struct Editor<'e> {
     edits: &'e mut Vec<TextEdit>,
 }
 
-impl Editor<'_> {
-    fn edit(&mut self, place: &Place, range: Range<usize>, text: String) {
-        let line = place.line;
-        self.edits.push(TextEdit { line, range, text });
-    }
+/// A range of the text and its replacement; `None` if the syntax there is unusual.
+type Replacement = Option<(Range<usize>, String)>;
 
+impl Editor<'_> {
     /// Changes a value to another one as far as a round can. `old` becomes the value after the round. `around` is the map
     /// or list of the value; `None` for an object.
     fn change(
@@ -86,33 +81,33 @@ impl Editor<'_> {
         old: &mut Value,
         new: &Value,
     ) -> Result<(), EditError> {
-        let unusual = || EditError(place.line);
         if old == new {
             return Ok(());
         }
-        match (&mut *old, new) {
+        let (line, edit) = match (&mut *old, new) {
             (Value::Object(old), Value::Object(new)) if !old.is_empty() && !new.is_empty() => {
                 for (name, old) in &mut *old {
                     if let Some(new) = new.get(name).filter(|new| old != *new) {
-                        let field = place.fields.get(name).ok_or_else(unusual)?;
+                        let field = place.fields.get(name).ok_or(EditError(place.line))?;
                         self.change(field, Some(place), old, new)?;
                     }
                 }
                 if let Some((name, value)) = new.iter().find(|(name, _)| !old.contains_key(*name)) {
                     old.insert(name.clone(), value.clone());
-                    return self.add(place, None, Some(name), value);
-                }
-                let Some(name) = old.keys().find(|name| !new.contains_key(*name)).cloned() else {
+                    (place.line, self.add(place, None, Some(name), value))
+                } else if let Some(name) = old.keys().find(|name| !new.contains_key(*name)).cloned()
+                {
+                    old.remove(&name);
+                    let field = place.fields.get(&name).ok_or(EditError(place.line))?;
+                    (field.line, self.remove(place, field, field))
+                } else {
                     return Ok(());
-                };
-                old.remove(&name);
-                let field = place.fields.get(&name).ok_or_else(unusual)?;
-                self.remove(place, field, field)
+                }
             }
             (Value::Array(old), Value::Array(new)) if !old.is_empty() && !new.is_empty() => {
                 // The items of an alias have no places.
                 if place.items.len() != old.len() {
-                    return Err(unusual());
+                    return Err(EditError(place.line));
                 }
                 let first = old
                     .iter()
@@ -131,46 +126,44 @@ impl Editor<'_> {
                 match new.get(first) {
                     Some(value) if old.len() == behind => {
                         old.insert(first, value.clone());
-                        self.add(place, item, None, value)
+                        (place.line, self.add(place, item, None, value))
                     }
                     _ if new.len() == behind => {
                         let count = old.len() - new.len();
                         old.drain(first..first + count);
                         let last = place.items.get(first + count - 1);
-                        let (first, last) = item.zip(last).ok_or_else(unusual)?;
-                        self.remove(place, first, last)
+                        let (first, last) = item.zip(last).ok_or(EditError(place.line))?;
+                        (first.line, self.remove(place, first, last))
                     }
                     _ => {
                         let count = old.len().min(new.len()) - behind;
-                        let values = old
-                            .iter_mut()
-                            .zip(new)
-                            .zip(&place.items)
-                            .skip(first)
-                            .take(count);
-                        for ((old, new), item) in values {
+                        let changed = old.iter_mut().zip(new).zip(&place.items);
+                        for ((old, new), item) in changed.skip(first).take(count) {
                             self.change(item, Some(place), old, new)?;
                         }
-                        Ok(())
+                        return Ok(());
                     }
                 }
             }
             _ => {
                 new.clone_into(old);
-                self.replace(place, around, new)
+                (place.line, self.replace(place, around, new))
             }
-        }
+        };
+        let (range, text) = edit.ok_or(EditError(line))?;
+        self.edits.push(TextEdit { line, range, text });
+        Ok(())
     }
 
     /// Adds a field or an item: before an entry, or else after the last one.
     fn add(
-        &mut self,
+        &self,
         place: &Place,
         before: Option<&Place>,
         name: Option<&str>,
         value: &Value,
-    ) -> Result<(), EditError> {
-        let (range, text) = match (place.form, before) {
+    ) -> Replacement {
+        let (at, text) = match (place.form, before) {
             (Form::Block, before) => {
                 let column = column(self.text, place.text.start);
                 let line = self.style.line(column);
@@ -186,30 +179,30 @@ impl Editor<'_> {
             }
             (Form::Flow, None) => {
                 let entries = place.entries();
-                let last = entries.last().ok_or(EditError(place.line))?;
-                let rest = self.text.get(last.text.end..self.line_end(last.text.end));
-                if rest.is_none_or(|rest| rest.contains('#')) {
-                    return Err(EditError(place.line));
+                let last = entries.last()?;
+                let end = last.text.end;
+                if self.text.get(end..self.line_end(end))?.contains('#') {
+                    return None;
                 }
-                let line = self.line_start(last.start())..last.start();
-                let indentation = self.text.get(line).unwrap_or_default();
+                let start = last.start();
+                let indentation = self.text.get(self.line_start(start)..start)?;
                 let joint = if !indentation.is_empty() && indentation.trim().is_empty() {
                     format!(",{}{indentation}", self.style.newline)
                 } else {
                     ", ".to_owned()
                 };
-                let entry = self.style.flow_entry(name, value);
-                (last.text.end, joint + &entry)
+                (end, joint + &self.style.flow_entry(name, value))
             }
-            _ => return Err(EditError(place.line)),
+            _ => return None,
         };
-        self.edit(place, range..range, text);
-        Ok(())
+        Some((at..at, text))
     }
 
     /// Removes the entries between these two, of which at least one is left.
-    fn remove(&mut self, place: &Place, first: &Place, last: &Place) -> Result<(), EditError> {
-        let unusual = || EditError(first.line);
+    fn remove(&self, place: &Place, first: &Place, last: &Place) -> Replacement {
+        if first.form == Form::Elsewhere {
+            return None;
+        }
         let entries = place.entries();
         let before = entries
             .iter()
@@ -217,73 +210,66 @@ impl Editor<'_> {
         let next = entries.iter().find(|entry| entry.start() >= last.text.end);
         let (start, end) = (first.start(), self.line_end(last.text.end));
         let line = self.line_start(start);
-        let is_flow = place.form == Form::Flow;
-        let range = match (next, before) {
-            _ if first.form == Form::Elsewhere => return Err(unusual()),
-            _ if !is_flow && self.is_blank(line..start) => {
-                // Also remove the line break before it, so that a comment after the value stays in place.
-                let before = self.text.get(..line).unwrap_or_default();
-                let kept = before.strip_suffix(self.style.newline).unwrap_or(before);
-                kept.len()..end
-            }
-            // In a block, it shares its line with the dash of the surrounding list.
-            (Some(next), _) if is_flow || self.is_blank(end..next.start()) => start..next.start(),
-            (None, Some(before)) if is_flow => before.text.end..last.text.end,
-            _ => return Err(unusual()),
-        };
-        // A comment in brackets can belong to another entry.
-        let removed = self.text.get(range.clone()).unwrap_or_default();
-        if is_flow && removed.contains('#') {
-            return Err(unusual());
+        if place.form == Form::Flow {
+            let range = match (next, before) {
+                (Some(next), _) => start..next.start(),
+                (None, before) => before?.text.end..last.text.end,
+            };
+            // A comment in brackets can belong to another entry.
+            let removed = self.text.get(range.clone())?;
+            return (!removed.contains('#')).then(|| (range, String::new()));
         }
-        self.edit(first, range, String::new());
-        Ok(())
+        let range = if self.is_blank(line..start) {
+            // Also remove the line break before it, so that a comment after the value stays in place.
+            let before = self.text.get(..line)?;
+            let kept = before.strip_suffix(self.style.newline).unwrap_or(before);
+            kept.len()..end
+        } else {
+            // It shares its line with the dash of the surrounding list.
+            let next = next.filter(|next| self.is_blank(end..next.start()))?;
+            start..next.start()
+        };
+        Some((range, String::new()))
     }
 
     /// Replaces the text of a value.
-    fn replace(
-        &mut self,
-        place: &Place,
-        around: Option<&Place>,
-        new: &Value,
-    ) -> Result<(), EditError> {
-        let around = around.ok_or(EditError(place.line))?;
+    fn replace(&self, place: &Place, around: Option<&Place>, new: &Value) -> Replacement {
+        let around = around?;
         let Range { start, end } = place.text;
-        let old = self.text.get(start..end).unwrap_or_default();
+        let old = self.text.get(start..end)?;
         if place.form == Form::Elsewhere || old.starts_with(['&', '!']) {
-            return Err(EditError(place.line));
+            return None;
         }
         // After the key or the dash.
         let from = place.key.as_ref().map_or(start, |key| key.end);
-        let in_line = self.style.flow_entry(None, new);
-        let (range, text) = match place.form {
+        let line_end = self.line_end(end);
+        let is_below = around.form == Form::Block && around.items.is_empty();
+        Some(match place.form {
             // In lines below the key. A comment stays after it.
-            _ if around.form == Form::Block && around.items.is_empty() && is_collection(new) => {
+            _ if is_below && !entries(new).is_empty() => {
                 let column = column(self.text, place.start());
-                let line_end = self.line_end(end);
-                let comment = self.text.get(end..line_end).unwrap_or_default();
-                let text = comment.to_owned() + &self.style.block_below(new, column);
-                (from..line_end, text)
+                let comment = self.text.get(end..line_end)?;
+                let below = self.style.block_below(new, column);
+                (from..line_end, comment.to_owned() + &below)
             }
-            Form::Empty => (from..from, format!(" {in_line}")),
+            Form::Empty => (from..from, format!(" {}", self.style.flow(new))),
             Form::Inline => {
                 let is_flow = around.form == Form::Flow;
                 (start..end, self.style.like(old, new, is_flow))
             }
             Form::Literal | Form::Block => {
-                let comment = self
-                    .text
-                    .get(from..self.line_end(from).min(start))
-                    .and_then(|header| header.split_once('#'))
+                let header = self.text.get(from..self.line_end(from).min(start))?;
+                let comment = header
+                    .split_once('#')
                     .map(|(_, comment)| format!(" #{comment}"))
                     .unwrap_or_default();
-                let text = format!(" {in_line}{comment}");
-                (from..self.line_end(end), text)
+                (
+                    from..line_end,
+                    format!(" {}{comment}", self.style.flow(new)),
+                )
             }
-            Form::Flow | Form::Elsewhere => (start..end, in_line),
-        };
-        self.edit(place, range, text);
-        Ok(())
+            Form::Flow | Form::Elsewhere => (start..end, self.style.flow(new)),
+        })
     }
 
     /// The end of the line, or of the comments on the lines below that are indented deeper than a column. They belong to

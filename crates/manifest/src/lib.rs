@@ -9,18 +9,14 @@
 
 #![forbid(unsafe_code)]
 
-mod bytes;
 mod edit;
-mod error;
 mod objects;
 mod place;
 mod scalar;
-mod stream;
 mod style;
+mod text;
 mod yaml;
 
-pub use bytes::{LIMIT, decoded, read_up_to};
 pub use edit::{EditError, edited};
-pub use error::ManifestError;
-pub use objects::{Object, documents, objects};
-pub use stream::each_in_json;
+pub use objects::{Object, documents, each_in_json, objects};
+pub use text::{LIMIT, ManifestError, decoded, read_up_to};

@@ -1,13 +1,15 @@
 //! The objects of a user's file, as kubectl reads them, with the line of each field.
 
+use std::collections::BTreeMap;
+
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 use serde_json::{Deserializer, Map, Value};
 
-use crate::bytes::decoded;
-use crate::error::{MAX_DOCUMENTS, ManifestError};
 use crate::place::Place;
 use crate::scalar::as_the_server_has_it;
-use crate::yaml;
+use crate::text::{ManifestError, decoded};
+use crate::yaml::{self, MAX_DOCUMENTS};
 
 /// An object of a file.
 #[derive(Debug, Clone)]
@@ -62,42 +64,43 @@ fn in_json(
     let before = start;
     let mut values = Deserializer::from_str(text).into_iter::<IgnoredAny>();
     let mut lines = 0;
-    while let Some(value) = values.next() {
-        let Err(error) = value else {
-            let part = start..before + values.byte_offset();
-            let text = file.get(part.clone()).unwrap_or_default();
-            if let Err(error) = yaml::documents(file, part.clone(), lines, documents) {
-                let value = serde_json::from_str(text)
-                    .ok()
-                    .filter(|_| documents.len() < MAX_DOCUMENTS);
-                let value = as_the_server_has_it(value.ok_or(error)?);
-                documents.push((value, Place::elsewhere(1 + lines)));
-            }
-            lines += text.matches('\n').count();
-            start = part.end;
-            continue;
-        };
-        // serde_json writes the place after its message.
-        let text = error.to_string();
-        let (what, _) = text.rsplit_once(" at line ").unwrap_or((&text, ""));
-        let what = format!("this is not valid JSON: {what}");
-        let error = ManifestError::new(error.line().max(1), error.column().max(1), what);
-        if documents.len() > 1 {
-            return Err(error);
+    let error = loop {
+        match values.next() {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => break error,
+            None => return Ok(()),
         }
-        // The YAML reader accepts some invalid JSON, such as a trailing comma. If it returns an error too, a text that
-        // looks like JSON gets the error of the JSON reader.
-        let read = yaml::documents(file, start..file.len(), lines, documents);
-        let rest = file.get(start..).unwrap_or_default();
-        return read.map_err(|yaml| if looks_like_json(rest) { error } else { yaml });
+        let part = start..before + values.byte_offset();
+        let text = file.get(part.clone()).unwrap_or_default();
+        if let Err(error) = yaml::documents(file, part.clone(), lines, documents) {
+            let value = serde_json::from_str(text)
+                .ok()
+                .filter(|_| documents.len() < MAX_DOCUMENTS);
+            let value = as_the_server_has_it(value.ok_or(error)?);
+            documents.push((value, Place::elsewhere(1 + lines)));
+        }
+        lines += text.matches('\n').count();
+        start = part.end;
+    };
+    // serde_json writes the place after its message.
+    let text = error.to_string();
+    let (what, _) = text.rsplit_once(" at line ").unwrap_or((&text, ""));
+    let what = format!("this is not valid JSON: {what}");
+    let error = ManifestError {
+        line: error.line().max(1),
+        column: error.column().max(1),
+        what,
+    };
+    if documents.len() > 1 {
+        return Err(error);
     }
-    Ok(())
-}
-
-/// Whether a text begins like a JSON object. The first key of a YAML object rarely has quotes.
-fn looks_like_json(text: &str) -> bool {
-    let inside = text.trim_start().strip_prefix('{').map(str::trim_start);
-    inside.is_some_and(|inside| inside.starts_with(['"', '}']) || inside.is_empty())
+    // The YAML reader accepts some invalid JSON, such as a trailing comma. If it returns an error too, a text that begins
+    // like a JSON object gets the error of the JSON reader. The first key of a YAML object rarely has quotes.
+    let rest = file.get(start..).unwrap_or_default();
+    let inside = rest.trim_start().strip_prefix('{').map(str::trim_start);
+    let is_json = inside.is_some_and(|inside| inside.starts_with('"'));
+    let read = yaml::documents(file, start..file.len(), lines, documents);
+    read.map_err(|yaml| if is_json { error } else { yaml })
 }
 
 /// MIRRORS: kubernetes apimachinery v0.37.2 pkg/apis/meta/v1/unstructured/helpers.go, `decode` and
@@ -107,8 +110,11 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Result<Object, Mani
         Value::Null => return,
         Value::Object(object) => object,
         _ => {
-            let what = "expected an object with `apiVersion` and `kind`";
-            return objects.push(Err(ManifestError::new(place.line, 1, what)));
+            return objects.push(Err(ManifestError {
+                line: place.line,
+                column: 1,
+                what: "expected an object with `apiVersion` and `kind`".to_owned(),
+            }));
         }
     };
     let items = match object.remove("items") {
@@ -126,22 +132,26 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Result<Object, Mani
             }));
         }
     };
-    let line = place.line;
     let places = place
         .fields
         .remove("items")
-        .unwrap_or_else(|| Place::elsewhere(line));
-    for (item, place) in items.into_iter().zip(places.into_items()) {
+        .unwrap_or_else(|| Place::elsewhere(place.line));
+    // The items of an alias have its line.
+    let elsewhere = std::iter::repeat(Place::elsewhere(places.line));
+    for (item, place) in items
+        .into_iter()
+        .zip(places.items.into_iter().chain(elsewhere))
+    {
         flatten(typed(item, &object), place, objects);
     }
 }
 
-pub(crate) fn is_of_a_kind(list: &Map<String, Value>) -> bool {
+fn is_of_a_kind(list: &Map<String, Value>) -> bool {
     let kind = list.get("kind").and_then(Value::as_str).unwrap_or_default();
     kind.ends_with("List") && kind != "List"
 }
 
-pub(crate) fn typed(item: Value, list: &Map<String, Value>) -> Value {
+fn typed(item: Value, list: &Map<String, Value>) -> Value {
     let Value::Object(mut item) = item else {
         return item;
     };
@@ -156,6 +166,44 @@ pub(crate) fn typed(item: Value, list: &Map<String, Value>) -> Value {
         }
     }
     Value::Object(item)
+}
+
+/// Reads the objects of JSON one by one, so that a list is never in memory as a whole, and calls `of` with each: the same
+/// objects as [`objects`], without their lines.
+pub fn each_in_json(text: &[u8], of: &mut dyn FnMut(Value)) -> Result<(), serde_json::Error> {
+    for value in Deserializer::from_slice(text).into_iter::<&RawValue>() {
+        each_object(value?, &Map::new(), of)?;
+    }
+    Ok(())
+}
+
+fn each_object(
+    text: &RawValue,
+    list: &Map<String, Value>,
+    of: &mut dyn FnMut(Value),
+) -> Result<(), serde_json::Error> {
+    let Some(mut fields): Option<BTreeMap<String, &RawValue>> = serde_json::from_str(text.get())?
+    else {
+        return Ok(());
+    };
+    let items = fields.remove("items");
+    let mut object = Map::new();
+    for (name, field) in fields {
+        let field = serde_json::from_str(field.get())?;
+        object.insert(name, as_the_server_has_it(field));
+    }
+    if let Some(items) = items {
+        let items: Option<Vec<&RawValue>> = serde_json::from_str(items.get())?;
+        let items = items.unwrap_or_default();
+        if !items.is_empty() || !is_of_a_kind(&object) {
+            return items
+                .into_iter()
+                .try_for_each(|item| each_object(item, &object, of));
+        }
+        object.insert("items".to_owned(), Value::Array(Vec::new()));
+    }
+    of(typed(object.into(), list));
+    Ok(())
 }
 
 impl Object {

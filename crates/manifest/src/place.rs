@@ -64,13 +64,6 @@ impl Place {
         entries
     }
 
-    /// The place of each item. Endless, because all items of an alias have the same place.
-    pub(crate) fn into_items(self) -> impl Iterator<Item = Self> {
-        let line = self.line;
-        let elsewhere = std::iter::repeat_with(move || Self::elsewhere(line));
-        self.items.into_iter().chain(elsewhere)
-    }
-
     /// Follows the first name or index of a path. Names follow dots; indices, and names with dots, slashes, or brackets, are
     /// in brackets. The path is ambiguous without the object, so the longest name that exists is used.
     pub(crate) fn step<'p>(&self, path: &'p str) -> Option<(&Self, &'p str)> {

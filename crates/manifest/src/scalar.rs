@@ -3,28 +3,30 @@
 //! MIRRORS: `go.yaml.in/yaml/v2` v2.4.2 `resolve.go`, by way of `sigs.k8s.io/yaml` v1.6.0 `yaml.go`: YAML 1.1
 //! with exceptions, so `yes` is true, `0o17` and `017` are 15, and `1:30` is a string.
 
+use saphyr_parser::Tag;
 use serde_json::{Number, Value};
 
-const CORE: &str = "tag:yaml.org,2002:";
+/// The name of a tag of YAML; empty for another tag.
+pub(crate) fn short(tag: &Tag) -> String {
+    let full = format!("{}{}", tag.handle, tag.suffix);
+    let short = full.strip_prefix("tag:yaml.org,2002:");
+    short.unwrap_or_default().to_owned()
+}
 
-/// The value of a scalar.
-///
-/// `plain` means that the scalar has no quotation marks. The tag is the full one.
+/// The value of a scalar. `plain` means that it has no quotation marks.
 ///
 /// DIVERGES: a scalar with the tag `!!timestamp` is not checked. It is a string, as in kubectl.
-pub(crate) fn resolve(text: &str, plain: bool, tag: Option<&str>) -> Result<Value, String> {
-    let tag = match tag.map(|tag| tag.strip_prefix(CORE).unwrap_or_default()) {
+pub(crate) fn resolve(text: &str, plain: bool, tag: Option<&Tag>) -> Result<Value, String> {
+    let tag = match tag.map(short) {
         None if plain => return untagged(text),
-        Some(tag @ ("bool" | "int" | "float" | "null")) => tag,
-        Some("binary") => return Err("values tagged !!binary are not supported".to_owned()),
+        Some(tag) if ["bool", "int", "float", "null"].contains(&&*tag) => tag,
+        Some(tag) if tag == "binary" => {
+            return Err("values tagged !!binary are not supported".to_owned());
+        }
         _ => return Ok(text.into()),
     };
-    match (tag, untagged(text)?) {
-        #[expect(clippy::cast_precision_loss, reason = "that is what Go does")]
-        ("float", Value::Number(number)) if number.is_i64() => {
-            Ok((number.as_i64().unwrap_or_default() as f64).into())
-        }
-        ("float", Value::Number(number)) if number.is_f64() => Ok(number.into()),
+    match (&*tag, untagged(text)?) {
+        ("float", Value::Number(number)) => Ok(number.as_f64().into()),
         ("int", Value::Number(number)) if !number.is_f64() => Ok(number.into()),
         ("bool", found @ Value::Bool(_)) | ("null", found @ Value::Null) => Ok(found),
         _ => {
@@ -132,14 +134,12 @@ pub(crate) fn as_the_server_has_it(value: Value) -> Value {
             .into_iter()
             .map(|(name, field)| (name, as_the_server_has_it(field)))
             .collect(),
-        Value::Number(number) => match number.as_f64() {
+        Value::Number(number) if !number.is_i64() => {
             // Rust writes a float with the digits that Go writes.
-            Some(float) if !number.is_i64() => match float.to_string().parse::<i64>() {
-                Ok(int) if number.is_f64() => int.into(),
-                _ => Number::from_f64(float).unwrap_or(number).into(),
-            },
-            _ => number.into(),
-        },
+            let float = number.as_f64().unwrap_or_default();
+            let int = float.to_string().parse::<i64>();
+            int.map_or_else(|_| float.into(), Value::from)
+        }
         other => other,
     }
 }

@@ -21,23 +21,24 @@ impl Style {
     /// The style of an object.
     pub(crate) fn of(text: &str, place: &Place) -> Self {
         let first = place.entries().first().map_or(0, |first| first.start());
-        let is_quoted = text
-            .get(first..)
-            .is_some_and(|scalar| scalar.starts_with('"'));
         let mut indents = Vec::new();
         indentations(text, place, &mut indents);
-        let first = |of_lists| {
+        let indent = |of_lists| {
             let found = indents.iter().find(|(is_list, _)| *is_list == of_lists);
-            found.map(|(_, indent)| *indent)
+            found.map_or(0, |(_, indent)| *indent)
         };
         Self {
             newline: match text.split_once('\n') {
                 Some((line, _)) if line.ends_with('\r') => "\r\n",
                 _ => "\n",
             },
-            is_json: place.form == Form::Flow && is_quoted,
-            step: first(false).filter(|step| *step > 0).unwrap_or(2),
-            deep_lists: first(true).is_some_and(|indent| indent > 0),
+            is_json: place.form == Form::Flow
+                && text.get(first..).is_some_and(|key| key.starts_with('"')),
+            step: match indent(false) {
+                0 => 2,
+                step => step,
+            },
+            deep_lists: indent(true) > 0,
         }
     }
 
@@ -49,7 +50,7 @@ impl Style {
     /// A field of a block map with its keys in this column; without a name, an item of a list with its dashes there.
     pub(crate) fn block_entry(&self, name: Option<&str>, value: &Value, column: usize) -> String {
         match name {
-            Some(name) if is_collection(value) => {
+            Some(name) if !entries(value).is_empty() => {
                 format!("{}:{}", self.text(name), self.block_below(value, column))
             }
             Some(name) => format!("{}: {}", self.text(name), self.flow(value)),
@@ -67,21 +68,18 @@ impl Style {
     }
 
     fn block(&self, value: &Value, column: usize) -> String {
-        let entries: Vec<String> = match value {
-            Value::Object(map) if !map.is_empty() => map
-                .iter()
-                .map(|(name, value)| self.block_entry(Some(name), value, column))
-                .collect(),
-            Value::Array(list) if !list.is_empty() => list
-                .iter()
-                .map(|item| self.block_entry(None, item, column))
-                .collect(),
-            _ => return self.flow(value),
-        };
-        entries.join(&self.line(column))
+        let entries = entries(value);
+        if entries.is_empty() {
+            return self.flow(value);
+        }
+        entries
+            .into_iter()
+            .map(|(name, value)| self.block_entry(name, value, column))
+            .collect::<Vec<_>>()
+            .join(&self.line(column))
     }
 
-    /// A field of a flow map; without a name, an item of a list, or any value in one line.
+    /// A field of a flow map; without a name, an item of a list.
     pub(crate) fn flow_entry(&self, name: Option<&str>, value: &Value) -> String {
         match name {
             Some(name) => format!("{}: {}", self.text(name), self.flow(value)),
@@ -89,24 +87,18 @@ impl Style {
         }
     }
 
-    fn flow(&self, value: &Value) -> String {
+    /// Any value in one line.
+    pub(crate) fn flow(&self, value: &Value) -> String {
+        let entries = || {
+            entries(value)
+                .into_iter()
+                .map(|(name, value)| self.flow_entry(name, value))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         match value {
-            Value::Object(map) => {
-                let fields = map
-                    .iter()
-                    .map(|(name, value)| self.flow_entry(Some(name), value))
-                    .collect::<Vec<_>>()
-                    .join(", ");
-                format!("{{{fields}}}")
-            }
-            Value::Array(list) => {
-                let items = list
-                    .iter()
-                    .map(|item| self.flow(item))
-                    .collect::<Vec<_>>()
-                    .join(", ");
-                format!("[{items}]")
-            }
+            Value::Object(_) => format!("{{{}}}", entries()),
+            Value::Array(_) => format!("[{}]", entries()),
             Value::String(text) => self.text(text),
             _ => value.to_string(),
         }
@@ -160,12 +152,15 @@ pub(crate) fn column(text: &str, at: usize) -> usize {
     line.trim_start_matches('\u{feff}').chars().count()
 }
 
-/// Whether a value is written in lines: a map or a list that is not empty.
-pub(crate) fn is_collection(value: &Value) -> bool {
+/// The entries of a map, with their names, or of a list.
+pub(crate) fn entries(value: &Value) -> Vec<(Option<&str>, &Value)> {
     match value {
-        Value::Object(map) => !map.is_empty(),
-        Value::Array(list) => !list.is_empty(),
-        _ => false,
+        Value::Object(map) => map
+            .iter()
+            .map(|(name, value)| (Some(&**name), value))
+            .collect(),
+        Value::Array(list) => list.iter().map(|item| (None, item)).collect(),
+        _ => Vec::new(),
     }
 }
 

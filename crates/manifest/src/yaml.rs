@@ -4,20 +4,25 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
 use serde_json::{Map, Value};
 
-use crate::error::{DEPTH, MAX_DOCUMENTS, ManifestError};
 use crate::place::{Form, Place};
-use crate::scalar::{as_the_server_has_it, name, resolve};
-use crate::style::column;
+use crate::scalar::{as_the_server_has_it, name, resolve, short};
+use crate::text::ManifestError;
+
+/// The maximum depth of a document. `HyperConverged` has about fifteen levels; the module parses the object again, and its
+/// parser ends at 128.
+const DEPTH: usize = 100;
+
+/// The maximum number of documents in a file. Each one takes a kilobyte of memory, however short it is.
+pub(crate) const MAX_DOCUMENTS: usize = 10_000;
 
 /// The bytes that anchors and aliases may add to a document: several times the limit of an API server for an object.
 ///
 /// DIVERGES: `go.yaml.in/yaml/v2` v2.4.2 decode.go counts nodes, and accepts a small file that expands to 400,000 of them.
 const EXPANSION: usize = 16 << 20;
 
-/// A key that kubectl rejects, or that only a program writes.
 const NO_NAME: &str = "a field name must be a string; put it in quotes";
 
 /// The maximum number of bytes that are read again because of lines in brackets.
@@ -87,26 +92,27 @@ fn read(
         lines,
         start: part.start,
         bytes,
-        open: Vec::new(),
+        parser: Parser::new_from_str(&parsed),
         anchors: BTreeMap::new(),
         expanded: 0,
     };
-    for event in Parser::new_from_str(&parsed) {
-        let (event, span) = event.map_err(|error| {
-            let at = error.marker();
-            let before = reader.byte(at) - part.start;
-            let column = column(text, before) + 1;
-            ManifestError::new(lines + at.line(), column, error.info())
-        })?;
-        if let Some(document) = reader.event(event, &span)? {
-            if documents.len() >= MAX_DOCUMENTS {
+    loop {
+        let (event, span) = reader.next()?;
+        match event {
+            Event::DocumentStart(_) if documents.len() >= MAX_DOCUMENTS => {
                 let what = format!("the file has more than {MAX_DOCUMENTS} documents");
-                return Err(ManifestError::new(lines + span.start.line(), 1, what));
+                return Err(reader.error(&span, what));
             }
-            documents.push(document);
+            Event::DocumentStart(_) => {
+                reader.anchors.clear();
+                reader.expanded = 0;
+                let (event, span) = reader.next()?;
+                documents.push(reader.value(event, &span, 0)?);
+            }
+            Event::StreamEnd => return Ok(()),
+            _ => {}
         }
     }
-    Ok(())
 }
 
 /// Rejects characters that end a line, and so a comment, for kubectl but not for this parser. A reviewer would not see the
@@ -123,7 +129,7 @@ fn check_breaks(text: &str, lines: usize) -> Result<(), ManifestError> {
     Err(ManifestError::after(before, lines, what))
 }
 
-/// Builds values from events.
+/// Builds values from the events of the parser.
 struct Reader<'t> {
     file: &'t str,
     lines: usize,
@@ -131,144 +137,142 @@ struct Reader<'t> {
     start: usize,
     /// The byte of each character of the part, because the parser counts characters; empty if each is one byte.
     bytes: Vec<usize>,
-    /// The maps and lists around the next event, the innermost last.
-    open: Vec<Open>,
+    parser: Parser<'t, StrInput<'t>>,
     /// Complete values with an anchor.
     anchors: BTreeMap<usize, Value>,
     expanded: usize,
 }
 
-/// A map or a list whose end has not been read.
-struct Open {
-    anchor: usize,
-    value: Value,
-    place: Place,
-    /// The key whose value comes next.
-    key: Option<Key>,
+/// The key of a field.
+enum Key {
+    Name(String),
+    /// `<<`
+    Merge,
 }
 
-struct Key {
-    /// `None` for the merge key `<<`.
-    name: Option<String>,
-    line: usize,
-    /// With the colon.
-    text: Range<usize>,
-}
+impl<'t> Reader<'t> {
+    fn next(&mut self) -> Result<(Event<'t>, Span), ManifestError> {
+        match self.parser.next() {
+            Some(Ok(next)) => Ok(next),
+            Some(Err(error)) => Err(self.error(&Span::empty(*error.marker()), error.info())),
+            None => Ok((Event::StreamEnd, Span::default())),
+        }
+    }
 
-impl Reader<'_> {
-    /// Handles an event. Returns the value that it completes, if no map or list is around it.
-    fn event(
+    /// Reads the value that begins with an event, inside this number of maps and lists.
+    fn value(
         &mut self,
-        event: Event<'_>,
+        event: Event<'t>,
         span: &Span,
-    ) -> Result<Option<(Value, Place)>, ManifestError> {
-        let (line, column) = (self.lines + span.start.line(), span.start.col() + 1);
-        let wrong = |what: String| ManifestError::new(line, column, what);
-        let text = self.byte(&span.start)..self.byte(&span.end);
-        let open = self.open.last();
-        let is_key = open.is_some_and(|open| open.value.is_object() && open.key.is_none());
-        let (anchor, value, place) = match event {
-            Event::MappingStart(..) | Event::SequenceStart(..) if self.open.len() >= DEPTH => {
-                return Err(ManifestError::too_deep(line, column));
-            }
-            Event::MappingStart(..) | Event::SequenceStart(..) | Event::Alias(_) if is_key => {
-                return Err(wrong(NO_NAME.to_owned()));
-            }
-            Event::MappingStart(anchor, _) | Event::SequenceStart(anchor, _) => {
-                self.open.push(Open {
-                    anchor,
-                    value: if matches!(event, Event::MappingStart(..)) {
-                        Value::Object(Map::new())
-                    } else {
-                        Value::Array(Vec::new())
-                    },
-                    place: Place::new(line, text, Form::Block),
-                    key: None,
-                });
-                return Ok(None);
-            }
-            Event::MappingEnd | Event::SequenceEnd => match self.open.pop() {
-                Some(Open {
-                    anchor,
-                    value,
-                    place,
-                    ..
-                }) => (anchor, value, self.ended(place, &text)),
-                None => return Ok(None),
-            },
-            Event::Scalar(scalar, style, anchor, tag) => {
-                let tag = tag.map(|tag| format!("{}{}", tag.handle, tag.suffix));
+        depth: usize,
+    ) -> Result<(Value, Place), ManifestError> {
+        self.check_depth(depth, span)?;
+        let mut place = Place::new(self.line(span), self.text(span), Form::Block);
+        let (anchor, value) = match event {
+            Event::MappingStart(anchor, _) => (anchor, self.map(&mut place, depth + 1)?),
+            Event::SequenceStart(anchor, _) => (anchor, self.list(&mut place, depth + 1)?),
+            Event::Scalar(text, style, anchor, tag) => {
+                let has_properties = anchor > 0 || tag.is_some();
+                self.end_scalar(&mut place, style, text.is_empty() && !has_properties);
                 let is_plain = style == ScalarStyle::Plain;
-                let value = resolve(&scalar, is_plain, tag.as_deref());
-                if is_key {
-                    let merges = |tag: &String| tag == "tag:yaml.org,2002:merge";
-                    let is_merge = scalar == "<<" && tag.as_ref().map_or(is_plain, merges);
-                    let key = value.ok().filter(|_| anchor == 0);
-                    let name = (!is_merge).then(|| key.and_then(name).ok_or(NO_NAME.to_owned()));
-                    self.set_key(name.transpose().map_err(wrong)?, line, text);
-                    return Ok(None);
-                }
-                let has_text = !is_plain || !scalar.is_empty() || anchor > 0 || tag.is_some();
-                let value = as_the_server_has_it(value.map_err(wrong)?);
-                (anchor, value, self.scalar(line, text, style, has_text))
+                let value = resolve(&text, is_plain, tag.as_deref());
+                let value = value.map_err(|what| self.error(span, what))?;
+                (anchor, as_the_server_has_it(value))
             }
             Event::Alias(anchor) => {
-                let value = self.alias(anchor, line, column)?;
-                (0, value, Place::new(line, text, Form::Inline))
+                place.form = Form::Inline;
+                let what = "the alias refers to a value that contains it, or to another document";
+                let value = self.anchors.get(&anchor).cloned();
+                let value = value.ok_or_else(|| self.error(span, what))?;
+                let (levels, size) = measure(&value);
+                self.expand(size, span)?;
+                self.check_depth(depth + levels, span)?;
+                (0, value)
             }
-            Event::DocumentStart(_) => {
-                self.anchors.clear();
-                self.expanded = 0;
-                return Ok(None);
-            }
-            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {
-                return Ok(None);
-            }
+            // The parser begins no value with another event.
+            _ => return Err(self.error(span, "a value is missing")),
         };
         if anchor > 0 {
-            self.keep(anchor, &value).map_err(wrong)?;
+            // Values with an anchor inside a value with an anchor are kept several times.
+            self.expand(measure(&value).1, span)?;
+            self.anchors.insert(anchor, value.clone());
         }
-        match self.open.last_mut() {
-            None => Ok(Some((value, place))),
-            Some(open) => open.take(value, place).map(|()| None).map_err(wrong),
+        Ok((value, place))
+    }
+
+    fn map(&mut self, place: &mut Place, depth: usize) -> Result<Value, ManifestError> {
+        let mut fields = Map::new();
+        loop {
+            let (event, span) = self.next()?;
+            if event == Event::MappingEnd {
+                self.end(place, &span);
+                return Ok(fields.into());
+            }
+            let key = key(event);
+            let key = key.ok_or_else(|| self.error(&span, NO_NAME))?;
+            let mut text = self.text(&span);
+            let rest = self.file.get(text.end..).unwrap_or_default();
+            let behind = rest.trim_start().strip_prefix(':');
+            text.end += behind.map_or(0, |behind| rest.len() - behind.len());
+
+            let (event, start) = self.next()?;
+            let (value, mut field) = self.value(event, &start, depth)?;
+            if field.form == Form::Empty {
+                field.text = text.end..text.end;
+            }
+            place.text.end = field.text.end;
+            match key {
+                Key::Name(name) => {
+                    (field.line, field.key) = (self.line(&span), Some(text));
+                    // If two fields have the same name, kubectl uses the last one.
+                    fields.insert(name.clone(), value);
+                    place.fields.insert(name, field);
+                }
+                Key::Merge => merge(value, field, &mut fields, &mut place.fields)
+                    .map_err(|what| self.error(&start, what))?,
+            }
         }
     }
 
-    fn set_key(&mut self, name: Option<String>, line: usize, text: Range<usize>) {
-        let rest = self.file.get(text.end..).unwrap_or_default();
-        let behind = rest.trim_start().strip_prefix(':');
-        let colon = behind.map_or(0, |behind| rest.len() - behind.len());
-        if let Some(open) = self.open.last_mut() {
-            open.key = Some(Key {
-                name,
-                line,
-                text: text.start..text.end + colon,
-            });
+    fn list(&mut self, place: &mut Place, depth: usize) -> Result<Value, ManifestError> {
+        let mut items = Vec::new();
+        loop {
+            let (event, span) = self.next()?;
+            if event == Event::SequenceEnd {
+                self.end(place, &span);
+                return Ok(items.into());
+            }
+            let (value, item) = self.value(event, &span, depth)?;
+            place.text.end = item.text.end;
+            items.push(value);
+            place.items.push(item);
         }
     }
 
-    /// The place of a scalar that is not a key.
-    fn scalar(&self, line: usize, text: Range<usize>, style: ScalarStyle, has_text: bool) -> Place {
-        let written = self.file.get(text.clone()).unwrap_or_default();
+    /// Completes the place of a scalar that is not a key.
+    fn end_scalar(&self, place: &mut Place, style: ScalarStyle, is_empty: bool) {
+        let written = self.file.get(place.text.clone()).unwrap_or_default();
         let (form, length) = match style {
             ScalarStyle::Literal | ScalarStyle::Folded => (Form::Literal, written.trim_end().len()),
-            ScalarStyle::Plain if has_text => (Form::Inline, written.trim_end().len()),
-            ScalarStyle::Plain => (Form::Empty, 0),
+            ScalarStyle::Plain if is_empty => (Form::Empty, 0),
+            ScalarStyle::Plain => (Form::Inline, written.trim_end().len()),
             ScalarStyle::SingleQuoted => (Form::Inline, behind_quote(written, '\'')),
             ScalarStyle::DoubleQuoted => (Form::Inline, behind_quote(written, '"')),
         };
-        Place::new(line, text.start..text.start + length, form)
+        place.form = form;
+        place.text.end = place.text.start + length;
     }
 
-    /// The place of a map or list that has been read, from the text of its end.
-    fn ended(&self, mut place: Place, end: &Range<usize>) -> Place {
+    /// Completes the place of a map or list, from the span of its end.
+    fn end(&self, place: &mut Place, span: &Span) {
+        let end = self.text(span);
         // The end of a block has no text. The text of a bracket begins with a comma before it.
         if !end.is_empty() {
             let rest = self.file.get(end.start..).unwrap_or_default();
             let bracket = rest.find([']', '}']).unwrap_or(0);
             place.form = Form::Flow;
             place.text.end = end.start + bracket + 1;
-            return place;
+            return;
         }
         for item in &mut place.items {
             let before = self.file.get(..item.text.start).unwrap_or_default();
@@ -281,49 +285,59 @@ impl Reader<'_> {
         // The parser marks the first item of some lists instead of its dash, and an anchor on the line of the key.
         let first = place.entries().first().map(|entry| entry.start());
         place.text.start = first.unwrap_or(place.text.start);
-        place
     }
 
-    fn byte(&self, mark: &Marker) -> usize {
-        let byte = self
-            .bytes
-            .get(mark.index())
-            .copied()
-            .unwrap_or(mark.index());
-        self.start + byte
+    fn line(&self, span: &Span) -> usize {
+        self.lines + span.start.line()
     }
 
-    fn alias(&mut self, anchor: usize, line: usize, column: usize) -> Result<Value, ManifestError> {
-        let wrong = |what: String| ManifestError::new(line, column, what);
-        let value = self.anchors.get(&anchor).ok_or_else(|| {
-            wrong("the alias refers to a value that contains it, or to another document".to_owned())
-        })?;
-        let (depth, size) = measure(value);
-        let value = value.clone();
-        self.expand(size).map_err(wrong)?;
-        if self.open.len() + depth > DEPTH {
-            return Err(ManifestError::too_deep(line, column));
+    /// The bytes of a span in the file.
+    fn text(&self, span: &Span) -> Range<usize> {
+        let byte = |mark: Marker| {
+            let index = mark.index();
+            self.start + self.bytes.get(index).copied().unwrap_or(index)
+        };
+        byte(span.start)..byte(span.end)
+    }
+
+    fn error(&self, span: &Span, what: impl Into<String>) -> ManifestError {
+        let before = self.file.get(self.start..self.text(span).start);
+        ManifestError::after(before.unwrap_or_default(), self.lines, what)
+    }
+
+    fn check_depth(&self, depth: usize, span: &Span) -> Result<(), ManifestError> {
+        if depth <= DEPTH {
+            return Ok(());
         }
-        Ok(value)
+        let what = format!("the value is nested more than {DEPTH} levels deep");
+        Err(self.error(span, what))
     }
 
-    /// Keeps a value for aliases. Values with an anchor inside a value with an anchor are kept several times.
-    fn keep(&mut self, anchor: usize, value: &Value) -> Result<(), String> {
-        self.expand(measure(value).1)?;
-        self.anchors.insert(anchor, value.clone());
-        Ok(())
-    }
-
-    fn expand(&mut self, size: usize) -> Result<(), String> {
+    fn expand(&mut self, size: usize, span: &Span) -> Result<(), ManifestError> {
         self.expanded = self.expanded.saturating_add(size);
         if self.expanded <= EXPANSION {
             return Ok(());
         }
-        Err(format!(
+        let what = format!(
             "the anchors and aliases expand the document to more than {} MiB; replace the aliases with their values",
             EXPANSION >> 20
-        ))
+        );
+        Err(self.error(span, what))
     }
+}
+
+/// `None` for a key that kubectl rejects, or that only a program writes.
+fn key(event: Event<'_>) -> Option<Key> {
+    let Event::Scalar(text, style, 0, tag) = event else {
+        return None;
+    };
+    let is_plain = style == ScalarStyle::Plain;
+    let merges = |tag| short(tag) == "merge";
+    if text == "<<" && tag.as_deref().map_or(is_plain, merges) {
+        return Some(Key::Merge);
+    }
+    let value = resolve(&text, is_plain, tag.as_deref()).ok()?;
+    name(value).map(Key::Name)
 }
 
 /// The number of levels of a value, and its approximate size in bytes.
@@ -355,34 +369,6 @@ fn behind_quote(text: &str, quote: char) -> usize {
         .skip(1)
         .find(is_end)
         .unwrap_or(text.len())
-}
-
-impl Open {
-    fn take(&mut self, value: Value, mut place: Place) -> Result<(), String> {
-        match (&mut self.value, self.key.take()) {
-            (Value::Array(items), _) => {
-                self.place.text.end = place.text.end;
-                items.push(value);
-                self.place.items.push(place);
-                Ok(())
-            }
-            (Value::Object(fields), Some(Key { name, line, text })) => {
-                if place.form == Form::Empty {
-                    place.text = text.end..text.end;
-                }
-                self.place.text.end = place.text.end;
-                let Some(name) = name else {
-                    return merge(value, place, fields, &mut self.place.fields);
-                };
-                (place.line, place.key) = (line, Some(text));
-                // If two fields have the same name, kubectl uses the last one.
-                fields.insert(name.clone(), value);
-                self.place.fields.insert(name, place);
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 /// MIRRORS: `go.yaml.in/yaml/v2` v2.4.2 decode.go, `merge`: merged fields replace the fields before the merge key, and the
