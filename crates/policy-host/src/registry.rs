@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context as _, Error, Result, bail};
+use anyhow::{Context as _, Error, Result, anyhow};
 use engine::{Contents, Image, Unknown, is_architecture};
 use oci_client::Reference;
-use registry::{Connection, Logins, Question, Sources, UNREACHED, Unreached};
+use registry::{Logins, Question, Sources};
 
 use crate::host_calls::{HostCalls, handler_error, read};
 
@@ -118,33 +118,16 @@ impl Registries {
         answer
     }
 
-    /// Tries all ways in which the registry may be reached, until it answers.
     fn read(&self, question: Question, image: &str) -> Result<Vec<u8>> {
         let reference: Reference = image.parse().with_context(|| {
             format!("`{image}` is not an image such as registry.example.com/name:tag")
         })?;
         let login = self.logins.find(&reference)?;
+        let answer = registry::answer(&reference, question, login.as_ref(), &self.sources);
+        let in_time = async { tokio::time::timeout(self.patience, answer).await };
         let runtime = cluster::runtime().map_err(Error::msg)?;
-        let started = Instant::now();
-        let mut causes = Vec::new();
-        // The name in sources.yml. For Docker Hub, it differs from the host that gets the requests.
-        for way in self.sources.ways(reference.registry())? {
-            let answer = async {
-                let connection = Connection::new(&reference, login.as_ref(), &way)?;
-                connection.answer(question).await
-            };
-            let left = self.patience.saturating_sub(started.elapsed());
-            let answer = runtime.block_on(async { tokio::time::timeout(left, answer).await });
-            let Ok(answer) = answer else {
-                bail!("no response within {:?}", self.patience);
-            };
-            match answer.map_err(Error::downcast) {
-                Ok(answer) => return Ok(answer),
-                Err(Ok(Unreached(cause))) => causes.push(format!("{}: {cause}", way.name())),
-                Err(Err(error)) => return Err(error),
-            }
-        }
-        bail!("{UNREACHED}: {}", causes.join("; "))
+        let answer = runtime.block_on(in_time);
+        answer.map_err(|_| anyhow!("no response within {:?}", self.patience))?
     }
 }
 

@@ -1,4 +1,4 @@
-//! A connection to a registry in one way, with or without credentials.
+//! The requests to a registry, with or without credentials.
 
 use std::time::Duration;
 
@@ -6,19 +6,17 @@ use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
 use http_auth::ChallengeParser;
 use kube_objects::text::escape;
 use oci_client::Reference;
-use oci_client::errors::OciEnvelope;
 use oci_client::manifest::{
     IMAGE_MANIFEST_LIST_MEDIA_TYPE, IMAGE_MANIFEST_MEDIA_TYPE, OCI_IMAGE_INDEX_MEDIA_TYPE,
     OCI_IMAGE_MEDIA_TYPE, OciManifest, Versioned,
 };
 use reqwest::header::{ACCEPT, HeaderMap, WWW_AUTHENTICATE};
-use reqwest::{Certificate, Response, StatusCode, Url, redirect};
-use serde::Deserialize;
+use reqwest::{Certificate, RequestBuilder, Response, StatusCode, Url, redirect};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256, Sha512};
 
 use crate::logins::Login;
-use crate::sources::{Way, is_loopback};
+use crate::sources::{Sources, Way, is_loopback};
 
 /// The kinds of requests about an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,30 +43,48 @@ const MANIFESTS: [&str; 4] = [
     OCI_IMAGE_INDEX_MEDIA_TYPE,
 ];
 
-pub struct Connection<'a> {
+/// The response to a request about an image, as policy-server passes it to a module. Tries all ways in which the registry
+/// may be reached, until it answers.
+pub async fn answer(
+    reference: &Reference,
+    question: Question,
+    login: Option<&Login>,
+    sources: &Sources,
+) -> Result<Vec<u8>> {
+    let mut causes = Vec::new();
+    // The name in sources.yml. For Docker Hub, it differs from the host that gets the requests.
+    for way in sources.ways(reference.registry())? {
+        let connection = Connection {
+            reference,
+            login,
+            http: client(&way)?,
+            scheme: if way == Way::Http { "http" } else { "https" },
+        };
+        let url = connection.url("");
+        match connection.http.get(url).send().await {
+            Ok(first) => return connection.answer(question, first).await,
+            Err(error) if error.is_connect() => {
+                causes.push(format!("{}: {}", way.name(), cause(error)));
+            }
+            Err(error) => bail!(cause(error)),
+        }
+    }
+    bail!("{UNREACHED}: {}", causes.join("; "))
+}
+
+/// A connection to the image's registry in one way.
+struct Connection<'a> {
     reference: &'a Reference,
     login: Option<&'a Login>,
     http: reqwest::Client,
     scheme: &'static str,
 }
 
-impl<'a> Connection<'a> {
-    /// A connection to the image's registry, in this way.
-    pub fn new(reference: &'a Reference, login: Option<&'a Login>, way: &Way) -> Result<Self> {
-        Ok(Self {
-            reference,
-            login,
-            http: client(way)?,
-            scheme: match way {
-                Way::Http => "http",
-                Way::Https(_) | Way::HttpsUnverified => "https",
-            },
-        })
-    }
-
-    /// The credentials, which are never sent by HTTP.
-    fn credentials(&self) -> Option<&Login> {
-        self.login.filter(|_| self.scheme == "https")
+impl Connection<'_> {
+    /// An address in the API of the registry.
+    fn url(&self, path: &str) -> String {
+        let host = self.reference.resolve_registry();
+        format!("{}://{host}/v2/{path}", self.scheme)
     }
 
     /// The advice if the registry does not accept the login.
@@ -89,10 +105,9 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// The response to a request, as policy-server passes it to a module.
-    pub async fn answer(&self, question: Question) -> Result<Vec<u8>> {
-        let received = self.token().await?;
-        let token = received.as_deref();
+    async fn answer(&self, question: Question, first: Response) -> Result<Vec<u8>> {
+        let token = self.token(first).await?;
+        let token = token.as_deref();
         let answer = match question {
             Question::Manifest => serde_json::to_string(&self.manifest(token).await?.0)?,
             Question::ManifestAndConfig => {
@@ -110,16 +125,13 @@ impl<'a> Connection<'a> {
         Ok(answer.into_bytes())
     }
 
-    /// Logs in, if the registry requests a token.
+    /// Logs in, if the registry requests a token in its first response.
     ///
     /// MIRRORS: oci-client src/client.rs, `_auth`.
     /// DIVERGES: the size of the token server's answer is limited, and the token server of a registry with HTTPS must have
     /// HTTPS.
-    async fn token(&self) -> Result<Option<String>> {
-        let host = self.reference.resolve_registry();
-        let url = format!("{}://{host}/v2/", self.scheme);
-        let response = self.http.get(url).send().await.map_err(unreached)?;
-        let Some((realm, service)) = challenge(response.headers()) else {
+    async fn token(&self, first: Response) -> Result<Option<String>> {
+        let Some((realm, service)) = challenge(first.headers()) else {
             return Ok(None);
         };
         let scope = format!("repository:{}:pull", self.reference.repository());
@@ -134,12 +146,7 @@ impl<'a> Connection<'a> {
             "the address of the token server begins with http://{}, and the registry is reached by HTTPS: ask the administrator of the registry for a token server with HTTPS",
             url.host_str().unwrap_or_default()
         );
-        let mut request = self.http.get(url);
-        if let Some(Login { user, password, .. }) = self.credentials() {
-            request = request.basic_auth(user, Some(password));
-        }
-        let mut response = request.send().await.map_err(unreached)?;
-        let answer = body(&mut response).await?;
+        let (response, answer) = self.send(self.http.get(url), None).await?;
         ensure!(
             response.status() == StatusCode::OK,
             "the login failed ({}): {}",
@@ -147,11 +154,12 @@ impl<'a> Connection<'a> {
             self.hint()
         );
         // The error omits the cause, which could quote the token.
-        let token = serde_json::from_slice::<Token>(&answer)
-            .ok()
-            .and_then(|answer| answer.token.or(answer.access_token))
+        let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
+        let token = ["token", "access_token"]
+            .iter()
+            .find_map(|name| answer.get(name)?.as_str())
             .context("the response of the token server has no token")?;
-        Ok(Some(token))
+        Ok(Some(token.to_owned()))
     }
 
     /// MIRRORS: oci-client src/client.rs, `_pull_manifest` and `validate_image_manifest`.
@@ -179,19 +187,9 @@ impl<'a> Connection<'a> {
     }
 
     async fn get(&self, path: &str, accept: &str, token: Option<&str>) -> Result<Vec<u8>> {
-        let (host, repository) = (
-            self.reference.resolve_registry(),
-            self.reference.repository(),
-        );
-        let url = format!("{}://{host}/v2/{repository}/{path}", self.scheme);
-        let mut request = self.http.get(url).header(ACCEPT, accept);
-        if let Some(token) = token {
-            request = request.bearer_auth(token);
-        } else if let Some(Login { user, password, .. }) = self.credentials() {
-            request = request.basic_auth(user, Some(password));
-        }
-        let mut response = request.send().await.map_err(unreached)?;
-        let body = body(&mut response).await?;
+        let url = self.url(&format!("{}/{path}", self.reference.repository()));
+        let request = self.http.get(url).header(ACCEPT, accept);
+        let (response, body) = self.send(request, token).await?;
         let status = response.status();
         let hint = match status {
             StatusCode::OK => return Ok(body),
@@ -207,18 +205,40 @@ impl<'a> Connection<'a> {
         )
     }
 
+    /// Sends a request with a token, or else with the credentials, and reads the whole answer, unless it is too long.
+    async fn send(
+        &self,
+        request: RequestBuilder,
+        token: Option<&str>,
+    ) -> Result<(Response, Vec<u8>)> {
+        let request = match (token, self.login) {
+            (Some(token), _) => request.bearer_auth(token),
+            // Credentials are never sent by HTTP.
+            (None, Some(Login { user, password, .. })) if self.scheme == "https" => {
+                request.basic_auth(user, Some(password))
+            }
+            _ => request,
+        };
+        let mut response = request.send().await.map_err(unreached)?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(unreached)? {
+            body.extend_from_slice(&chunk);
+            ensure!(body.len() <= LIMIT, "the response is larger than 4 MiB");
+        }
+        Ok((response, body))
+    }
+
     /// The reason in an error response. The author of a manifest can make a registry redirect this command to another
     /// host, or name a service of this machine as the registry. Their answers could be a secret of the network, so only
     /// the registry's own answer is printed.
     fn reason(&self, from: &Url, body: &[u8]) -> String {
-        let host = self.reference.resolve_registry();
-        let own = Url::parse(&format!("{}://{host}/", self.scheme));
+        let own = Url::parse(&self.url(""));
         let is_own = own.is_ok_and(|own| {
             own.host() == from.host() && own.port_or_known_default() == from.port_or_known_default()
         });
         if !is_own {
             "the response came from another host and is not shown".to_owned()
-        } else if is_loopback(host) {
+        } else if is_loopback(self.reference.resolve_registry()) {
             "the response of a service on this machine is not shown".to_owned()
         } else {
             reason(body)
@@ -247,23 +267,6 @@ fn challenge(headers: &HeaderMap) -> Option<(String, Option<String>)> {
         })
 }
 
-/// The answer of a token server.
-#[derive(Deserialize)]
-struct Token {
-    token: Option<String>,
-    access_token: Option<String>,
-}
-
-/// The whole answer, unless it is too long.
-async fn body(response: &mut Response) -> Result<Vec<u8>> {
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(unreached)? {
-        body.extend_from_slice(&chunk);
-        ensure!(body.len() <= LIMIT, "the response is larger than 4 MiB");
-    }
-    Ok(body)
-}
-
 /// A client that trusts the authorities of the system and of sources.yml.
 fn client(way: &Way) -> Result<reqwest::Client> {
     let mut authorities = Vec::new();
@@ -287,38 +290,32 @@ fn client(way: &Way) -> Result<reqwest::Client> {
     )
 }
 
-/// The reason why a registry cannot be reached.
-#[derive(Debug, thiserror::Error)]
-#[error("{UNREACHED}: {0}")]
-pub struct Unreached(pub String);
-
 /// This text is before the cause, because the policy shows the end of a long reason.
-pub const UNREACHED: &str = "the registry cannot be reached; check the name, the network, HTTPS_PROXY, and the certificate authorities in sources.yml";
+const UNREACHED: &str = "the registry cannot be reached; check the name, the network, HTTPS_PROXY, and the certificate authorities in sources.yml";
 
 /// The reason why there is no answer.
 fn unreached(error: reqwest::Error) -> Error {
-    let is_connect = error.is_connect();
-    let cause = format!("{:#}", Error::new(error.without_url()));
-    if is_connect {
-        Unreached(cause).into()
+    if error.is_connect() {
+        anyhow!("{UNREACHED}: {}", cause(error))
     } else {
-        anyhow!(cause)
+        anyhow!(cause(error))
     }
+}
+
+fn cause(error: reqwest::Error) -> String {
+    format!("{:#}", Error::new(error.without_url()))
 }
 
 /// The reason in an error response.
 fn reason(body: &[u8]) -> String {
-    let envelope = serde_json::from_slice::<OciEnvelope>(body).ok();
-    let first = envelope.and_then(|envelope| envelope.errors.into_iter().next());
-    let reason = match first {
-        Some(error) if error.message.is_empty() => json!(error.code).to_string(),
-        Some(error) => error.message,
-        None => String::from_utf8_lossy(body).trim().to_owned(),
-    };
-    match reason.as_str() {
-        "" => "no reason".to_owned(),
-        _ => escape(&reason, 200),
-    }
+    let envelope: Value = serde_json::from_slice(body).unwrap_or_default();
+    let text = String::from_utf8_lossy(body);
+    ["/errors/0/message", "/errors/0/code"]
+        .iter()
+        .filter_map(|field| envelope.pointer(field)?.as_str())
+        .chain([text.trim()])
+        .find(|reason| !reason.is_empty())
+        .map_or_else(|| "no reason".to_owned(), |reason| escape(reason, 200))
 }
 
 fn json_of<T: serde::de::DeserializeOwned>(answer: &[u8], what: &str) -> Result<T> {

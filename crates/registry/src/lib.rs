@@ -15,6 +15,6 @@ mod client;
 mod logins;
 mod sources;
 
-pub use client::{Connection, Question, UNREACHED, Unreached};
+pub use client::{Question, answer};
 pub use logins::{Login, Logins};
-pub use sources::{Sources, Way};
+pub use sources::Sources;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 /// A protocol to reach a registry.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Way {
+pub(crate) enum Way {
     /// HTTPS; these certificates, in PEM, are trusted in addition to the system's.
     Https(Vec<Vec<u8>>),
     /// HTTPS with any certificate.
@@ -18,7 +18,7 @@ pub enum Way {
 }
 
 impl Way {
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Https(_) => "by HTTPS",
             Self::HttpsUnverified => "by HTTPS, without verifying the certificate",
@@ -52,7 +52,7 @@ impl Sources {
     }
 
     /// The protocols to reach a registry, in the order in which to try them.
-    pub fn ways(&self, host: &str) -> Result<Vec<Way>> {
+    pub(crate) fn ways(&self, host: &str) -> Result<Vec<Way>> {
         let authorities = self.authorities(host)?;
         let is_insecure = self.insecure.contains(host);
         if authorities.is_empty() && !is_insecure && is_loopback(host) {
