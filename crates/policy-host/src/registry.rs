@@ -7,9 +7,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Error, Result, anyhow};
 use engine::{Contents, Image, Unknown, is_architecture};
 use oci_client::Reference;
-use registry::{Logins, Question, Sources};
+use registry::{Question, Sources};
 
-use crate::host_calls::{HostCalls, handler_error, read};
+use crate::host_calls::{HostCalls, handler_error};
 
 /// The number of images that are read at the same time. Registries limit the rate of requests.
 const AT_ONCE: usize = 4;
@@ -31,7 +31,6 @@ const LONGEST_ERROR: usize = 600;
 #[derive(Debug)]
 pub struct Registries {
     sources: Sources,
-    logins: Logins,
     pub patience: Duration,
     answers: Mutex<BTreeMap<(Question, String), Answer>>,
 }
@@ -43,7 +42,6 @@ impl Registries {
     pub fn new(sources: Sources) -> Self {
         Self {
             sources,
-            logins: Logins::of_the_environment(),
             patience: PATIENCE,
             answers: Mutex::default(),
         }
@@ -122,7 +120,7 @@ impl Registries {
         let reference: Reference = image.parse().with_context(|| {
             format!("`{image}` is not an image such as registry.example.com/name:tag")
         })?;
-        let login = self.logins.find(&reference)?;
+        let login = registry::login(&reference)?;
         let answer = registry::answer(&reference, question, login.as_ref(), &self.sources);
         let in_time = async { tokio::time::timeout(self.patience, answer).await };
         let runtime = cluster::runtime().map_err(Error::msg)?;
@@ -159,7 +157,8 @@ fn question(
         ("oci", "v1/oci_manifest_config") => Question::ManifestAndConfig,
         _ => return Err(handler_error("only images can be read")),
     };
-    Ok((question, read(payload)?))
+    let image = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+    Ok((question, image))
 }
 
 /// Runs a function for all items, four at a time.

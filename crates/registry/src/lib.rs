@@ -16,5 +16,5 @@ mod logins;
 mod sources;
 
 pub use client::{Question, answer};
-pub use logins::{Login, Logins};
+pub use logins::{Login, login};
 pub use sources::Sources;

@@ -19,10 +19,6 @@ use oci_client::Reference;
 /// MIRRORS: docker/docker-credential-helpers credentials/error.go.
 const NOT_FOUND: &str = "credentials not found in native keychain";
 
-/// The files that can contain credentials. The first one with credentials for an image counts.
-#[derive(Debug)]
-pub struct Logins(Vec<PathBuf>);
-
 /// The credentials for an image.
 pub struct Login {
     pub(crate) user: String,
@@ -31,57 +27,53 @@ pub struct Login {
     pub(crate) file: PathBuf,
 }
 
-impl Logins {
-    /// The files that docker and podman use for this user.
-    pub fn of_the_environment() -> Self {
-        Self::of(|name| std::env::var_os(name))
-    }
-
-    fn of(variable: impl Fn(&str) -> Option<OsString>) -> Self {
-        let path = |name| {
-            variable(name)
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
+/// The credentials for an image, from the files of docker and podman and their helpers; `None` if there are none. The first
+/// file with credentials for the image counts.
+pub fn login(reference: &Reference) -> Result<Option<Login>> {
+    for file in files(|name| std::env::var_os(name)) {
+        let content = match std::fs::read(&file) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            content => content.map_err(Error::from),
         };
-        if let Some(file) = path("REGISTRY_AUTH_FILE") {
-            return Self(vec![file]);
+        let credentials = content
+            .and_then(|content| stored(&content, reference.registry()))
+            .with_context(|| format!("the credentials in {} cannot be used", file.display()))?;
+        if let Some((user, password)) = credentials {
+            return Ok(Some(Login {
+                user,
+                password,
+                file,
+            }));
         }
-        let in_home = |below| Some(path("HOME")?.join(below));
+    }
+    Ok(None)
+}
+
+/// The files that docker and podman use for this user.
+fn files(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let path = |name| {
+        variable(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    if let Some(file) = path("REGISTRY_AUTH_FILE") {
+        return vec![file];
+    }
+    let in_home = |below| Some(path("HOME")?.join(below));
+    let runtime = path("XDG_RUNTIME_DIR").unwrap_or_else(|| {
         let user = rustix::process::getuid().as_raw();
-        let runtime = match path("XDG_RUNTIME_DIR") {
-            Some(runtime) => runtime.join("containers/auth.json"),
-            None => format!("/run/containers/{user}/auth.json").into(),
-        };
-        let config = path("XDG_CONFIG_HOME").or_else(|| in_home(".config"));
-        let docker = path("DOCKER_CONFIG").or_else(|| in_home(".docker"));
-        let files = [
-            Some(runtime),
-            config.map(|directory| directory.join("containers/auth.json")),
-            docker.map(|directory| directory.join("config.json")),
-        ];
-        Self(files.into_iter().flatten().collect())
-    }
-
-    /// The credentials for an image, from the files and their helpers; `None` if there are none.
-    pub fn find(&self, reference: &Reference) -> Result<Option<Login>> {
-        for path in &self.0 {
-            let file = match std::fs::read(path) {
-                Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                file => file.map_err(Error::from),
-            };
-            let credentials = file
-                .and_then(|file| stored(&file, reference.registry()))
-                .with_context(|| format!("the credentials in {} cannot be used", path.display()))?;
-            if let Some((user, password)) = credentials {
-                return Ok(Some(Login {
-                    user,
-                    password,
-                    file: path.clone(),
-                }));
-            }
-        }
-        Ok(None)
-    }
+        format!("/run/containers/{user}").into()
+    });
+    let config = path("XDG_CONFIG_HOME").or_else(|| in_home(".config"));
+    let docker = path("DOCKER_CONFIG").or_else(|| in_home(".docker"));
+    [
+        (Some(runtime), "containers/auth.json"),
+        (config, "containers/auth.json"),
+        (docker, "config.json"),
+    ]
+    .into_iter()
+    .filter_map(|(directory, file)| Some(directory?.join(file)))
+    .collect()
 }
 
 /// The user and the password for a registry in a file, or from a helper that the file names.
@@ -148,34 +140,26 @@ mod tests {
 
     #[test]
     fn files_are_where_docker_and_podman_have_them() {
-        let files = |set: &[(&str, &str)]| {
-            let value = |name: &str| set.iter().find(|(set, _)| *set == name);
-            let logins = Logins::of(|name| value(name).map(|(_, value)| OsString::from(value)));
-            logins
-                .0
-                .iter()
-                .map(|file| file.display().to_string())
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
-        assert_eq!(
-            files(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r")]),
-            "/r/containers/auth.json /h/.config/containers/auth.json /h/.docker/config.json"
-        );
         let user = rustix::process::getuid().as_raw();
-        assert_eq!(
-            files(&[("DOCKER_CONFIG", "/d"), ("XDG_CONFIG_HOME", "/c")]),
-            format!("/run/containers/{user}/auth.json /c/containers/auth.json /d/config.json")
-        );
-        assert_eq!(files(&[("HOME", "/h"), ("REGISTRY_AUTH_FILE", "/f")]), "/f");
-        let unset = [
-            ("HOME", "/h"),
-            ("XDG_RUNTIME_DIR", "/r"),
-            ("REGISTRY_AUTH_FILE", ""),
-        ];
-        assert_eq!(
-            files(&unset),
-            files(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r")])
-        );
+        for (variables, wanted) in [
+            (
+                "HOME=/h XDG_RUNTIME_DIR=/r REGISTRY_AUTH_FILE=",
+                "/r/containers/auth.json /h/.config/containers/auth.json /h/.docker/config.json",
+            ),
+            (
+                "DOCKER_CONFIG=/d XDG_CONFIG_HOME=/c",
+                &format!("/run/containers/{user}/auth.json /c/containers/auth.json /d/config.json"),
+            ),
+            ("HOME=/h REGISTRY_AUTH_FILE=/f", "/f"),
+        ] {
+            let value = |name: &str| {
+                variables
+                    .split(' ')
+                    .find_map(|variable| variable.strip_prefix(name)?.strip_prefix('='))
+                    .map(OsString::from)
+            };
+            let wanted: Vec<PathBuf> = wanted.split(' ').map(PathBuf::from).collect();
+            assert_eq!(files(value), wanted);
+        }
     }
 }

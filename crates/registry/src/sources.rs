@@ -53,7 +53,17 @@ impl Sources {
 
     /// The protocols to reach a registry, in the order in which to try them.
     pub(crate) fn ways(&self, host: &str) -> Result<Vec<Way>> {
-        let authorities = self.authorities(host)?;
+        let authorities = self
+            .authorities
+            .get(host)
+            .into_iter()
+            .flatten()
+            .map(|authority| match authority {
+                Authority::Data { data } => Ok(data.clone().into_bytes()),
+                Authority::Path { path } => std::fs::read(path)
+                    .with_context(|| format!("the authority of {host}: {}", path.display())),
+            })
+            .collect::<Result<Vec<_>>>()?;
         let is_insecure = self.insecure.contains(host);
         if authorities.is_empty() && !is_insecure && is_loopback(host) {
             return Ok(vec![Way::Http]);
@@ -63,21 +73,6 @@ impl Sources {
             ways.extend([Way::HttpsUnverified, Way::Http]);
         }
         Ok(ways)
-    }
-
-    /// The certificates, as PEM, that are trusted for a host; empty if only the system's are.
-    fn authorities(&self, host: &str) -> Result<Vec<Vec<u8>>> {
-        let listed = self
-            .authorities
-            .get(host)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        let read = |authority: &Authority| match authority {
-            Authority::Data { data } => Ok(data.clone().into_bytes()),
-            Authority::Path { path } => std::fs::read(path)
-                .with_context(|| format!("the authority of {host}: {}", path.display())),
-        };
-        listed.iter().map(read).collect()
     }
 }
 
