@@ -13,12 +13,10 @@
 
 mod cache;
 mod host_calls;
-mod objects;
 mod policy;
 mod registry;
 
 pub use cache::cache_directory;
-pub use host_calls::{HostCalls, failing, handler_error};
-pub use objects::Objects;
+pub use host_calls::{HostCalls, Objects, failing, handler_error};
 pub use policy::{HostError, Options, Policy, SettingsVerdict};
 pub use registry::Registries;

@@ -16,9 +16,6 @@ use wasmtime_provider::{
 use crate::cache;
 use crate::host_calls::{HostCalls, failing};
 
-/// The module of the policy, built by `build.rs` from the sources in this workspace.
-static MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/policy.wasm"));
-
 /// Options for running a module.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -66,9 +63,9 @@ pub struct SettingsVerdict {
 }
 
 impl Policy {
-    /// The module of this project, from the sources with which this crate was built.
+    /// The module of this project, which `build.rs` built from the sources in this workspace.
     pub fn embedded_module() -> &'static [u8] {
-        MODULE
+        include_bytes!(concat!(env!("OUT_DIR"), "/policy.wasm"))
     }
 
     /// Any policy that uses waPC, as WebAssembly in the binary or the text format.
@@ -148,8 +145,14 @@ impl Policy {
             .pre
             .rehydrate(Some(deadlines))
             .map_err(|error| not_started(error.to_string()))?;
+        // MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs, `host_callback`.
         let dispatch = move |_, binding: &str, namespace: &str, operation: &str, payload: &[u8]| {
-            dispatch(&*host, binding, namespace, operation, payload).map_err(Into::into)
+            match (binding, namespace, operation) {
+                // The guest's logs are dropped.
+                ("kubewarden", "tracing", "log") => Ok(Vec::new()),
+                ("kubewarden", ..) => Ok(host.call(namespace, operation, payload)?),
+                _ => Err(format!("unknown binding: {binding}").into()),
+            }
         };
         let guest = WapcHost::new(Box::new(provider), Some(Box::new(dispatch)))
             .map_err(|error| not_started(error.to_string()))?;
@@ -173,23 +176,6 @@ const INTERRUPTED: &str = "interrupted, execution deadline exceeded";
 
 /// The beginning of the text of a trap in wasmtime.
 const TRAPPED: &str = "error while executing at wasm backtrace";
-
-/// Passes a host call on, and drops the logs of the guest.
-///
-/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs, `host_callback`.
-fn dispatch(
-    host: &dyn HostCalls,
-    binding: &str,
-    namespace: &str,
-    operation: &str,
-    payload: &[u8],
-) -> Result<Vec<u8>, String> {
-    match (binding, namespace, operation) {
-        ("kubewarden", "tracing", "log") => Ok(Vec::new()),
-        ("kubewarden", ..) => host.call(namespace, operation, payload),
-        _ => Err(format!("unknown binding: {binding}")),
-    }
-}
 
 /// The number of ticks of a deadline. The deadline is accurate to one twentieth.
 const TICKS: u64 = 20;
