@@ -30,8 +30,10 @@ struct TextEdit {
 /// `objects_of_text` are all objects of the file, in order, each with its new value.
 pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<String, EditError> {
     let mut text = text.to_owned();
-    let read = objects_of_text.iter().map(|(object, _)| (*object).clone());
-    let mut all: Vec<Object> = read.collect();
+    let mut all: Vec<Object> = objects_of_text
+        .iter()
+        .map(|(object, _)| (*object).clone())
+        .collect();
     loop {
         let mut edits = Vec::new();
         for (object, (_, target)) in all.iter_mut().zip(objects_of_text) {
@@ -53,8 +55,11 @@ pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Strin
             text.replace_range(edit.range, &edit.text);
         }
         let read = objects(text.as_bytes()).map_err(|_| EditError(line))?;
-        let values = all.iter().map(|object| &object.value);
-        if !values.eq(read.iter().map(|object| &object.value)) {
+        if !all
+            .iter()
+            .map(|object| &object.value)
+            .eq(read.iter().map(|object| &object.value))
+        {
             return Err(EditError(line));
         }
         all = read;

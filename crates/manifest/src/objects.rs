@@ -137,11 +137,10 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Result<Object, Mani
         .remove("items")
         .unwrap_or_else(|| Place::elsewhere(place.line));
     // The items of an alias have its line.
-    let elsewhere = std::iter::repeat(Place::elsewhere(places.line));
-    for (item, place) in items
-        .into_iter()
-        .zip(places.items.into_iter().chain(elsewhere))
-    {
+    let elsewhere = Place::elsewhere(places.line);
+    let mut places = places.items.into_iter();
+    for item in items {
+        let place = places.next().unwrap_or_else(|| elsewhere.clone());
         flatten(typed(item, &object), place, objects);
     }
 }

@@ -60,14 +60,15 @@ fn files(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
         return vec![file];
     }
     let in_home = |below| Some(path("HOME")?.join(below));
-    let runtime = path("XDG_RUNTIME_DIR").unwrap_or_else(|| {
-        let user = rustix::process::getuid().as_raw();
-        format!("/run/containers/{user}").into()
-    });
+    let user = rustix::process::getuid().as_raw();
+    let runtime = match path("XDG_RUNTIME_DIR") {
+        Some(runtime) => runtime.join("containers"),
+        None => format!("/run/containers/{user}").into(),
+    };
     let config = path("XDG_CONFIG_HOME").or_else(|| in_home(".config"));
     let docker = path("DOCKER_CONFIG").or_else(|| in_home(".docker"));
     [
-        (Some(runtime), "containers/auth.json"),
+        (Some(runtime), "auth.json"),
         (config, "containers/auth.json"),
         (docker, "config.json"),
     ]
