@@ -114,18 +114,13 @@ impl Editor<'_> {
                 if place.items.len() != old.len() {
                     return Err(EditError(place.line));
                 }
-                let first = old
-                    .iter()
-                    .zip(new)
-                    .take_while(|(old, new)| old == new)
-                    .count();
-                let same_at_end = old
-                    .iter()
-                    .skip(first)
-                    .rev()
-                    .zip(new.iter().skip(first).rev())
-                    .take_while(|(old, new)| old == new)
-                    .count();
+                let first = number_of_equal(old.iter().zip(new));
+                let same_at_end = number_of_equal(
+                    old.iter()
+                        .skip(first)
+                        .rev()
+                        .zip(new.iter().skip(first).rev()),
+                );
                 let behind = first + same_at_end;
                 let item = place.items.get(first);
                 match new.get(first) {
@@ -308,4 +303,9 @@ impl Editor<'_> {
         let text = self.text.get(range);
         text.is_some_and(|text| text.trim().is_empty())
     }
+}
+
+/// The number of pairs before the first one that differs.
+fn number_of_equal<'v>(pairs: impl Iterator<Item = (&'v Value, &'v Value)>) -> usize {
+    pairs.take_while(|(old, new)| old == new).count()
 }

@@ -1,7 +1,7 @@
 //! YAML and JSON with the position of each value, read as kubectl reads them, and edits that keep everything else as it
 //! was: comments, order, quotation marks, indentation.
 //!
-//! Only kubectl accepts `!!binary`; a fractional number or an alias as a field name; a tab right after a colon; the
+//! Only kubectl accepts the tags `!!binary`, `!!bool`, `!!float`, `!!int`, and `!!null`; a fractional number or an alias as a field name; a tab right after a colon; the
 //! characters U+0085, U+2028, and U+2029, which end a line for it; more than 100 levels or 10,000 documents; and aliases
 //! that expand to more than 16 MiB.
 //!

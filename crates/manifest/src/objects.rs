@@ -48,7 +48,7 @@ pub fn documents(text: &[u8]) -> (Vec<Result<Object, ManifestError>>, Option<Man
     };
     let mut objects = Vec::new();
     for (value, place) in documents {
-        flatten(value, place, &mut objects);
+        flatten(value, place, &Map::new(), &mut objects);
     }
     (objects, read.err())
 }
@@ -64,11 +64,13 @@ fn in_json(
     let before = start;
     let mut values = Deserializer::from_str(text).into_iter::<IgnoredAny>();
     let mut lines = 0;
-    let error = loop {
-        match values.next() {
-            Some(Ok(_)) => {}
-            Some(Err(error)) => break error,
-            None => return Ok(()),
+    while let Some(value) = values.next() {
+        if value.is_err() {
+            if documents.len() > 1 {
+                let before = file.get(..start).unwrap_or_default();
+                return Err(ManifestError::after(before, 0, "this is not valid JSON"));
+            }
+            return yaml::documents(file, start..file.len(), lines, documents);
         }
         let part = start..before + values.byte_offset();
         let text = file.get(part.clone()).unwrap_or_default();
@@ -81,67 +83,54 @@ fn in_json(
         }
         lines += text.matches('\n').count();
         start = part.end;
-    };
-    // serde_json writes the place after its message.
-    let text = error.to_string();
-    let (what, _) = text.rsplit_once(" at line ").unwrap_or((&text, ""));
-    let what = format!("this is not valid JSON: {what}");
-    let error = ManifestError {
-        line: error.line().max(1),
-        column: error.column().max(1),
-        what,
-    };
-    if documents.len() > 1 {
-        return Err(error);
     }
-    // The YAML reader accepts some invalid JSON, such as a trailing comma. If it returns an error too, a text that begins
-    // like a JSON object gets the error of the JSON reader. The first key of a YAML object rarely has quotes.
-    let rest = file.get(start..).unwrap_or_default();
-    let inside = rest.trim_start().strip_prefix('{').map(str::trim_start);
-    let is_json = inside.is_some_and(|inside| inside.starts_with('"'));
-    let read = yaml::documents(file, start..file.len(), lines, documents);
-    read.map_err(|yaml| if is_json { error } else { yaml })
+    Ok(())
 }
 
 /// MIRRORS: kubernetes apimachinery v0.37.2 pkg/apis/meta/v1/unstructured/helpers.go, `decode` and
 /// `decodeToList`: an object with items is a list, and items without a kind have the kind of the list.
-fn flatten(value: Value, mut place: Place, objects: &mut Vec<Result<Object, ManifestError>>) {
+fn flatten(
+    value: Value,
+    mut place: Place,
+    list: &Map<String, Value>,
+    objects: &mut Vec<Result<Object, ManifestError>>,
+) {
+    let line = place.line;
     let mut object = match value {
         Value::Null => return,
         Value::Object(object) => object,
         _ => {
             return objects.push(Err(ManifestError {
-                line: place.line,
+                line,
                 column: 1,
                 what: "expected an object with `apiVersion` and `kind`".to_owned(),
             }));
         }
     };
-    let items = match object.remove("items") {
+    add_kind(&mut object, list);
+    let is_list = match object.get("items") {
         // An empty list of a kind stays, because it states that no objects of the kind exist.
-        Some(Value::Array(items)) if !items.is_empty() || !is_of_a_kind(&object) => items,
-        None | Some(Value::Null) if object.get("kind") == Some(&Value::from("List")) => return,
-        other => {
-            if let Some(items) = other {
-                object.insert("items".to_owned(), items);
-            }
-            return objects.push(Ok(Object {
-                value: Value::Object(object),
-                line: place.line,
-                place,
-            }));
-        }
+        Some(Value::Array(items)) => !items.is_empty() || !is_of_a_kind(&object),
+        None | Some(Value::Null) => object.get("kind") == Some(&Value::from("List")),
+        Some(_) => false,
+    };
+    if !is_list {
+        let value = Value::Object(object);
+        return objects.push(Ok(Object { value, line, place }));
+    }
+    let Some(Value::Array(items)) = object.remove("items") else {
+        return;
     };
     let places = place
         .fields
         .remove("items")
-        .unwrap_or_else(|| Place::elsewhere(place.line));
+        .unwrap_or_else(|| Place::elsewhere(line));
     // The items of an alias have its line.
     let elsewhere = Place::elsewhere(places.line);
     let mut places = places.items.into_iter();
     for item in items {
         let place = places.next().unwrap_or_else(|| elsewhere.clone());
-        flatten(typed(item, &object), place, objects);
+        flatten(item, place, &object, objects);
     }
 }
 
@@ -150,21 +139,19 @@ fn is_of_a_kind(list: &Map<String, Value>) -> bool {
     kind.ends_with("List") && kind != "List"
 }
 
-fn typed(item: Value, list: &Map<String, Value>) -> Value {
-    let Value::Object(mut item) = item else {
-        return item;
-    };
+/// Adds the kind of a list to an item without a kind.
+fn add_kind(item: &mut Map<String, Value>, list: &Map<String, Value>) {
+    if item.contains_key("kind") || item.contains_key("apiVersion") {
+        return;
+    }
     let text = |key: &str| list.get(key).and_then(Value::as_str).unwrap_or_default();
-    if !item.contains_key("kind") && !item.contains_key("apiVersion") {
-        let kind_of_list = text("kind");
-        let kind = kind_of_list.strip_suffix("List").unwrap_or(kind_of_list);
-        for (key, text) in [("kind", kind), ("apiVersion", text("apiVersion"))] {
-            if !text.is_empty() {
-                item.insert(key.to_owned(), Value::from(text));
-            }
+    let kind_of_list = text("kind");
+    let kind = kind_of_list.strip_suffix("List").unwrap_or(kind_of_list);
+    for (key, text) in [("kind", kind), ("apiVersion", text("apiVersion"))] {
+        if !text.is_empty() {
+            item.insert(key.to_owned(), Value::from(text));
         }
     }
-    Value::Object(item)
 }
 
 /// Reads the objects of JSON one by one, so that a list is never in memory as a whole, and calls `of` with each: the same
@@ -191,6 +178,7 @@ fn each_object(
         let field = serde_json::from_str(field.get())?;
         object.insert(name, as_the_server_has_it(field));
     }
+    add_kind(&mut object, list);
     if let Some(items) = items {
         let items: Option<Vec<&RawValue>> = serde_json::from_str(items.get())?;
         let items = items.unwrap_or_default();
@@ -201,7 +189,7 @@ fn each_object(
         }
         object.insert("items".to_owned(), Value::Array(Vec::new()));
     }
-    of(typed(object.into(), list));
+    of(object.into());
     Ok(())
 }
 
