@@ -1,5 +1,6 @@
 //! A compiled module and its evaluations.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -70,9 +71,8 @@ impl Policy {
 
     /// Any policy that uses waPC, as WebAssembly in the binary or the text format.
     pub fn from_bytes(module: &[u8], options: &Options) -> Result<Self, HostError> {
-        let wrong = |error: &dyn std::fmt::Display| {
-            HostError(format!("the module cannot be compiled: {error:#}"))
-        };
+        let wrong =
+            |error: &dyn Display| HostError(format!("the module cannot be compiled: {error:#}"));
         let mut config = Config::new();
         // MIRRORS: kubewarden-controller crates/policy-server/src/lib.rs, `PolicyServer::new_from_config`.
         config.wasm_function_references(true);
@@ -132,7 +132,8 @@ impl Policy {
             wapc_init: TICKS + 1,
             wapc_func: TICKS + 1,
         };
-        let failed = |message: String, what: &str| {
+        let failed = |what: &str, error: &dyn Display| {
+            let message = error.to_string();
             HostError(if message.contains(INTERRUPTED) {
                 let deadline = self.deadline;
                 format!("the module was interrupted because it ran for more than {deadline:?}")
@@ -140,11 +141,10 @@ impl Policy {
                 format!("the module {what}: {message}")
             })
         };
-        let not_started = |message| failed(message, "cannot be started");
         let provider = self
             .pre
             .rehydrate(Some(deadlines))
-            .map_err(|error| not_started(error.to_string()))?;
+            .map_err(|error| failed("cannot be started", &error))?;
         // MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs, `host_callback`.
         let dispatch = move |_, binding: &str, namespace: &str, operation: &str, payload: &[u8]| {
             match (binding, namespace, operation) {
@@ -155,16 +155,10 @@ impl Policy {
             }
         };
         let guest = WapcHost::new(Box::new(provider), Some(Box::new(dispatch)))
-            .map_err(|error| not_started(error.to_string()))?;
-        guest.call(operation, payload).map_err(|error| {
-            let message = match error {
-                wapc::errors::Error::GuestCallFailure(message) => message,
-                other => other.to_string(),
-            };
-            let is_trap = message.starts_with(TRAPPED);
-            let what = if is_trap { "trapped" } else { "failed" };
-            failed(message, &format!("{what} in `{operation}`"))
-        })
+            .map_err(|error| failed("cannot be started", &error))?;
+        guest
+            .call(operation, payload)
+            .map_err(|error| failed(&format!("failed in `{operation}`"), &error))
     }
 }
 
@@ -173,9 +167,6 @@ impl Policy {
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/wapc/runtime.rs,
 /// `WAPC_EPOCH_INTERRUPTION_ERR_MSG`; only the end of the text, which an interrupted start has too.
 const INTERRUPTED: &str = "interrupted, execution deadline exceeded";
-
-/// The beginning of the text of a trap in wasmtime.
-const TRAPPED: &str = "error while executing at wasm backtrace";
 
 /// The number of ticks of a deadline. The deadline is accurate to one twentieth.
 const TICKS: u64 = 20;

@@ -137,7 +137,7 @@ fn a_guest_that_runs_for_ever_is_interrupted_and_the_policy_used_again() {
 
 #[rstest]
 #[case::never_started(&endless("(loop br 0)", ""), INTERRUPTED)]
-#[case::trapped(&endless("", "unreachable"), "the module trapped in `once`: ")]
+#[case::trapped(&endless("", "unreachable"), "the module failed in `once`: ")]
 fn a_module_that_does_not_answer_is_reported(#[case] module: &str, #[case] start: &str) {
     let policy = Policy::from_bytes(module.as_bytes(), &short_deadline()).unwrap();
     let error = error_of(&policy, "once");
@@ -164,7 +164,7 @@ fn a_guest_that_wants_more_memory_than_it_may_have_is_an_error_and_the_policy_go
     let large = payload(&json!({"x": "x".repeat(16 << 20)}));
     let error = answer(&policy, &large, nodes()).unwrap_err().to_string();
     assert!(
-        error.starts_with("the module trapped in `validate`: "),
+        error.starts_with("the module failed in `validate`: "),
         "{error}"
     );
     let small = answer(&policy, &payload(&json!({})), nodes());
