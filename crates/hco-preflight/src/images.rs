@@ -168,7 +168,7 @@ pub(crate) fn registries(sources: Option<&Path>) -> Result<Registries> {
 /// Looks up all images in parallel.
 fn look_up(images: Vec<(Image, Vec<Place>)>, registries: &Registries) -> Vec<Row> {
     let names = images.iter().map(|(image, _)| image.clone()).collect();
-    let mut found = registries.contents(names, &COLUMNS);
+    let mut found = registries.contents(names, &COLUMNS.map(str::to_owned).into());
     let row = |(image, templates)| {
         let contents = found.remove(&image)?.map_err(|why| why_unknown(&why));
         Some(Row {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result, anyhow};
-use engine::{Contents, Image, Unknown, is_architecture};
+use engine::{Contents, Image, Unknown};
 use oci_client::Reference;
 use registry::{Question, Sources};
 
@@ -47,34 +47,18 @@ impl Registries {
         }
     }
 
-    /// The contents of images for these architectures and for all others that they list, or why the contents are
-    /// unknown. Four images are read at a time.
+    /// The contents of images for these architectures, or why they are unknown. Four images are read at a time.
     pub fn contents(
         &self,
         images: BTreeSet<Image>,
-        architectures: &[&str],
+        architectures: &BTreeSet<String>,
     ) -> BTreeMap<Image, Result<Contents, Unknown>> {
         let read = Mutex::new(BTreeMap::new());
         for_each(images, |image| {
-            let contents = self.all_contents(&image, architectures);
+            let contents = image.contents(architectures, self);
             lock(&read).insert(image, contents);
         });
         read.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn all_contents(&self, image: &Image, architectures: &[&str]) -> Result<Contents, Unknown> {
-        let mut asked: BTreeSet<String> = architectures
-            .iter()
-            .map(|name| (*name).to_owned())
-            .collect();
-        let listed = image
-            .contents(&asked, self)?
-            .supported
-            .into_iter()
-            .filter(|name| is_architecture(name));
-        asked.extend(listed);
-        // The answers are cached, so only the look-ups for the other architectures are new.
-        image.contents(&asked, self)
     }
 
     /// Reads the images that an evaluation requests, four at a time. A module requests one image after the other, so
