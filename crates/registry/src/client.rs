@@ -31,11 +31,6 @@ pub enum Question {
 /// The maximum size of an answer. Manifests and configurations have some kilobytes.
 const LIMIT: usize = 4 << 20;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The maximum number of redirects. Registries redirect once, to their storage.
-const REDIRECTS: usize = 5;
-
 const MANIFESTS: [&str; 4] = [
     IMAGE_MANIFEST_MEDIA_TYPE,
     IMAGE_MANIFEST_LIST_MEDIA_TYPE,
@@ -108,21 +103,22 @@ impl Connection<'_> {
     async fn answer(&self, question: Question, first: Response) -> Result<Vec<u8>> {
         let token = self.token(first).await?;
         let token = token.as_deref();
-        let answer = match question {
-            Question::Manifest => serde_json::to_string(&self.manifest(token).await?.0)?,
-            Question::ManifestAndConfig => {
-                let (OciManifest::Image(manifest), digest) = self.manifest(token).await? else {
-                    bail!("there is an index instead of an image");
-                };
+        let (manifest, digest) = self.manifest(token).await?;
+        let answer = match (question, manifest) {
+            (Question::Manifest, manifest) => json!(manifest),
+            (Question::ManifestAndConfig, OciManifest::Image(manifest)) => {
                 let of_config = &manifest.config.digest;
                 let path = format!("blobs/{of_config}");
                 let config = self.get(&path, &manifest.config.media_type, token).await?;
                 verify(&config, of_config)?;
                 let config: Value = json_of(&config, "configuration")?;
-                json!({"manifest": manifest, "digest": digest, "config": config}).to_string()
+                json!({"manifest": manifest, "digest": digest, "config": config})
+            }
+            (Question::ManifestAndConfig, OciManifest::ImageIndex(_)) => {
+                bail!("there is an index instead of an image")
             }
         };
-        Ok(answer.into_bytes())
+        Ok(answer.to_string().into_bytes())
     }
 
     /// Logs in, if the registry requests a token in its first response.
@@ -146,13 +142,7 @@ impl Connection<'_> {
             "the address of the token server begins with http://{}, and the registry is reached by HTTPS: ask the administrator of the registry for a token server with HTTPS",
             url.host_str().unwrap_or_default()
         );
-        let (response, answer) = self.send(self.http.get(url), None).await?;
-        ensure!(
-            response.status() == StatusCode::OK,
-            "the login failed ({}): {}",
-            self.reason(response.url(), &answer),
-            self.hint()
-        );
+        let answer = self.send("token server", self.http.get(url), None).await?;
         // The error omits the cause, which could quote the token.
         let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
         let token = ["token", "access_token"]
@@ -189,28 +179,16 @@ impl Connection<'_> {
     async fn get(&self, path: &str, accept: &str, token: Option<&str>) -> Result<Vec<u8>> {
         let url = self.url(&format!("{}/{path}", self.reference.repository()));
         let request = self.http.get(url).header(ACCEPT, accept);
-        let (response, body) = self.send(request, token).await?;
-        let status = response.status();
-        let hint = match status {
-            StatusCode::OK => return Ok(body),
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => self.hint(),
-            StatusCode::NOT_FOUND => "check the repository and the tag".to_owned(),
-            StatusCode::TOO_MANY_REQUESTS => "log in, or try again later".to_owned(),
-            _ => "try again later".to_owned(),
-        };
-        bail!(
-            "the registry responds with status {} ({}): {hint}",
-            status.as_u16(),
-            self.reason(response.url(), &body)
-        )
+        self.send("registry", request, token).await
     }
 
     /// Sends a request with a token, or else with the credentials, and reads the whole answer, unless it is too long.
     async fn send(
         &self,
+        server: &str,
         request: RequestBuilder,
         token: Option<&str>,
-    ) -> Result<(Response, Vec<u8>)> {
+    ) -> Result<Vec<u8>> {
         let request = match (token, self.login) {
             (Some(token), _) => request.bearer_auth(token),
             // Credentials are never sent by HTTP.
@@ -225,7 +203,19 @@ impl Connection<'_> {
             body.extend_from_slice(&chunk);
             ensure!(body.len() <= LIMIT, "the response is larger than 4 MiB");
         }
-        Ok((response, body))
+        let status = response.status();
+        let hint = match status {
+            StatusCode::OK => return Ok(body),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => self.hint(),
+            StatusCode::NOT_FOUND => "check the repository and the tag".to_owned(),
+            StatusCode::TOO_MANY_REQUESTS => "log in, or try again later".to_owned(),
+            _ => "try again later".to_owned(),
+        };
+        let reason = self.reason(response.url(), &body);
+        bail!(
+            "the {server} responds with status {} ({reason}): {hint}",
+            status.as_u16()
+        )
     }
 
     /// The reason in an error response. The author of a manifest can make a registry redirect this command to another
@@ -233,10 +223,7 @@ impl Connection<'_> {
     /// the registry's own answer is printed.
     fn reason(&self, from: &Url, body: &[u8]) -> String {
         let own = Url::parse(&self.url(""));
-        let is_own = own.is_ok_and(|own| {
-            own.host() == from.host() && own.port_or_known_default() == from.port_or_known_default()
-        });
-        if !is_own {
+        if own.map(|own| own.origin()) != Ok(from.origin()) {
             "the response came from another host and is not shown".to_owned()
         } else if is_loopback(self.reference.resolve_registry()) {
             "the response of a service on this machine is not shown".to_owned()
@@ -269,21 +256,20 @@ fn challenge(headers: &HeaderMap) -> Option<(String, Option<String>)> {
 
 /// A client that trusts the authorities of the system and of sources.yml.
 fn client(way: &Way) -> Result<reqwest::Client> {
-    let mut authorities = Vec::new();
-    if let Way::Https(own) = way {
-        for pem in own {
-            authorities.push(Certificate::from_pem(pem)?);
-        }
-    }
+    let authorities = match way {
+        Way::Https(own) => own.iter().map(|pem| Certificate::from_pem(pem)).collect(),
+        Way::HttpsUnverified | Way::Http => Ok(Vec::new()),
+    };
     // Fails if the process has a provider already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder()
         .user_agent("hco-preflight")
-        .connect_timeout(CONNECT_TIMEOUT)
-        .redirect(redirect::Policy::limited(REDIRECTS))
+        .connect_timeout(Duration::from_secs(5))
+        // Registries redirect once, to their storage.
+        .redirect(redirect::Policy::limited(5))
         .https_only(*way != Way::Http)
         .tls_danger_accept_invalid_certs(*way == Way::HttpsUnverified)
-        .tls_certs_merge(authorities)
+        .tls_certs_merge(authorities?)
         .build();
     client.context(
         "if the system has no certificate authorities, name a file of them in SSL_CERT_FILE",

@@ -174,7 +174,7 @@ static LARGE_TOKEN: LazyLock<String> =
 #[case::refused(
     REFUSED,
     Err(
-        "the login failed (the response of a service on this machine is not shown): there are no credentials for it; to store them, run `podman login"
+        "the token server responds with status 403 (the response of a service on this machine is not shown): there are no credentials for it; to store them, run `podman login"
     )
 )]
 #[case::no_header(r#"{"token": "a\nb"}"#, Err("failed to parse header value"))]
