@@ -42,7 +42,7 @@ pub fn handler_error(cause: impl std::fmt::Display) -> String {
 /// DIVERGES: a host sends only the fields of the mask, and all metadata. The policy ignores other fields.
 #[derive(Debug, Default)]
 pub struct Objects {
-    kinds: BTreeMap<(String, String), Vec<Value>>,
+    kinds: BTreeMap<String, Vec<Value>>,
 }
 
 /// The fields of a request for objects that matter here.
@@ -64,36 +64,32 @@ impl Objects {
         kind: &str,
         objects: impl IntoIterator<Item = Value>,
     ) -> Self {
-        let key = (api_version.to_owned(), kind.to_owned());
-        self.kinds.entry(key).or_default().extend(objects);
+        let resource = format!("{api_version}/{kind}");
+        self.kinds.entry(resource).or_default().extend(objects);
         self
     }
 
-    fn find(&self, operation: &str, request: Request) -> Result<Value, String> {
+    fn find(&self, operation: &str, request: &Request) -> Result<Value, String> {
         let Request {
             api_version,
             kind,
             name,
             namespace,
         } = request;
-        let key = (api_version, kind);
-        let objects = self.kinds.get(&key);
-        let (api_version, kind) = key;
-        let objects =
-            objects.ok_or_else(|| format!("Cannot find resource {api_version}/{kind}"))?;
+        let resource = format!("{api_version}/{kind}");
+        let objects = self.kinds.get(&resource);
+        let objects = objects.ok_or_else(|| format!("Cannot find resource {resource}"))?;
         if operation == "list_resources_all" {
             let kind = format!("{kind}List");
             return Ok(json!({"apiVersion": api_version, "kind": kind, "items": objects}));
         }
         let found = objects.iter().find(|object| {
             let text = |field| object.pointer(field).and_then(Value::as_str);
-            text("/metadata/name") == Some(&name)
+            text("/metadata/name") == Some(name)
                 && text("/metadata/namespace") == namespace.as_deref()
         });
         found.cloned().ok_or_else(|| {
-            format!(
-                "Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'"
-            )
+            format!("Cannot find {resource} named '{name}' inside of namespace '{namespace:?}'")
         })
     }
 }
@@ -103,11 +99,8 @@ impl HostCalls for Objects {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
         let answer = match (namespace, operation) {
             ("kubernetes", "list_resources_all" | "get_resource") => {
-                let found = self.find(
-                    operation,
-                    serde_json::from_slice(payload).map_err(|error| error.to_string())?,
-                );
-                found.map_err(handler_error)?
+                let request = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+                self.find(operation, &request).map_err(handler_error)?
             }
             ("kubernetes", "can_i") => json!({"allowed": true}),
             _ => return Err(handler_error("only objects of the cluster can be read")),
