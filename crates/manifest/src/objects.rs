@@ -9,7 +9,7 @@ use serde_json::{Deserializer, Map, Value};
 use crate::place::Place;
 use crate::scalar::as_the_server_has_it;
 use crate::text::{ManifestError, decoded};
-use crate::yaml::{self, MAX_DOCUMENTS};
+use crate::yaml;
 
 /// An object of a file.
 #[derive(Debug, Clone)]
@@ -53,36 +53,27 @@ pub fn documents(text: &[u8]) -> (Vec<Result<Object, ManifestError>>, Option<Man
     (objects, read.err())
 }
 
-/// Reads JSON values, and YAML after the first one. JSON is YAML too, so this function only separates the values. The few
-/// values that the YAML parser rejects, for example with two escapes for one character, have no lines.
+/// Reads JSON values, and YAML after the first one. JSON is YAML too, so this function only separates the values.
 fn in_json(
     file: &str,
-    mut start: usize,
+    start: usize,
     documents: &mut Vec<(Value, Place)>,
 ) -> Result<(), ManifestError> {
     let text = file.get(start..).unwrap_or_default();
-    let before = start;
     let mut values = Deserializer::from_str(text).into_iter::<IgnoredAny>();
-    let mut lines = 0;
+    let (mut part, mut lines) = (start..start, 0);
     while let Some(value) = values.next() {
-        if value.is_err() {
-            if documents.len() > 1 {
-                let before = file.get(..start).unwrap_or_default();
-                return Err(ManifestError::after(before, 0, "this is not valid JSON"));
+        part.end = match value {
+            Ok(_) => start + values.byte_offset(),
+            Err(_) if documents.len() > 1 => {
+                return Err(ManifestError::after("", lines, "this is not valid JSON"));
             }
-            return yaml::documents(file, start..file.len(), lines, documents);
-        }
-        let part = start..before + values.byte_offset();
+            Err(_) => file.len(),
+        };
+        yaml::documents(file, part.clone(), lines, documents)?;
         let text = file.get(part.clone()).unwrap_or_default();
-        if let Err(error) = yaml::documents(file, part.clone(), lines, documents) {
-            let value = serde_json::from_str(text)
-                .ok()
-                .filter(|_| documents.len() < MAX_DOCUMENTS);
-            let value = as_the_server_has_it(value.ok_or(error)?);
-            documents.push((value, Place::elsewhere(1 + lines)));
-        }
         lines += text.matches('\n').count();
-        start = part.end;
+        part.start = part.end;
     }
     Ok(())
 }
