@@ -118,9 +118,9 @@ fn flatten(
         .unwrap_or_else(|| Place::elsewhere(line));
     // The items of an alias have its line.
     let elsewhere = Place::elsewhere(places.line);
-    let mut places = places.items.into_iter();
+    let mut own = places.items.into_iter();
     for item in items {
-        let place = places.next().unwrap_or_else(|| elsewhere.clone());
+        let place = own.next().unwrap_or_else(|| elsewhere.clone());
         flatten(item, place, &object, objects);
     }
 }
@@ -171,8 +171,8 @@ fn each_object(
     }
     add_kind(&mut object, list);
     if let Some(items) = items {
-        let items: Option<Vec<&RawValue>> = serde_json::from_str(items.get())?;
-        let items = items.unwrap_or_default();
+        let items =
+            serde_json::from_str::<Option<Vec<&RawValue>>>(items.get())?.unwrap_or_default();
         if !items.is_empty() || !is_of_a_kind(&object) {
             return items
                 .into_iter()

@@ -23,8 +23,6 @@ const MAX_DOCUMENTS: usize = 10_000;
 /// DIVERGES: `go.yaml.in/yaml/v2` v2.4.2 decode.go counts nodes, and accepts a small file that expands to 400,000 of them.
 const EXPANSION: usize = 16 << 20;
 
-const NO_NAME: &str = "a field name must be a string; put it in quotes";
-
 /// The maximum number of bytes that are read again because of lines in brackets.
 const MAX_READ_AGAIN: usize = 16 << 20;
 
@@ -175,15 +173,17 @@ impl<'t> Reader<'t> {
                 let has_properties = anchor > 0 || tag.is_some();
                 self.end_scalar(&mut place, style, text.is_empty() && !has_properties);
                 let is_plain = style == ScalarStyle::Plain;
-                let value = resolve(&text, is_plain, tag.as_deref());
-                let value = value.map_err(|what| self.error(span, what))?;
+                let value = resolve(&text, is_plain, tag.as_deref())
+                    .map_err(|what| self.error(span, what))?;
                 (anchor, as_the_server_has_it(value))
             }
             Event::Alias(anchor) => {
                 place.form = Form::Inline;
-                let what = "the alias refers to a value that contains it, or to another document";
-                let value = self.anchors.get(&anchor).cloned();
-                let value = value.ok_or_else(|| self.error(span, what))?;
+                let Some(value) = self.anchors.get(&anchor).cloned() else {
+                    let what =
+                        "the alias refers to a value that contains it, or to another document";
+                    return Err(self.error(span, what));
+                };
                 let (levels, size) = measure(&value);
                 self.expand(size, span)?;
                 self.check_depth(depth + levels, span)?;
@@ -208,8 +208,10 @@ impl<'t> Reader<'t> {
                 self.end(place, &span);
                 return Ok(fields.into());
             }
-            let key = key(event);
-            let key = key.ok_or_else(|| self.error(&span, NO_NAME))?;
+            let Some(key) = key(event) else {
+                let what = "a field name must be a string; put it in quotes";
+                return Err(self.error(&span, what));
+            };
             let mut text = self.text(&span);
             let rest = self.file.get(text.end..).unwrap_or_default();
             let behind = rest.trim_start().strip_prefix(':');
@@ -332,8 +334,7 @@ fn key(event: Event<'_>) -> Option<Key> {
         return None;
     };
     let is_plain = style == ScalarStyle::Plain;
-    let merges = |tag| short(tag) == "merge";
-    if text == "<<" && tag.as_deref().map_or(is_plain, merges) {
+    if text == "<<" && tag.as_deref().map_or(is_plain, |tag| short(tag) == "merge") {
         return Some(Key::Merge);
     }
     let value = resolve(&text, is_plain, tag.as_deref()).ok()?;

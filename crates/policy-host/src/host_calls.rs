@@ -77,8 +77,9 @@ impl Objects {
             namespace,
         } = request;
         let resource = format!("{api_version}/{kind}");
-        let objects = self.kinds.get(&resource);
-        let objects = objects.ok_or_else(|| format!("Cannot find resource {resource}"))?;
+        let Some(objects) = self.kinds.get(&resource) else {
+            return Err(format!("Cannot find resource {resource}"));
+        };
         if operation == "list_resources_all" {
             let kind = format!("{kind}List");
             return Ok(json!({"apiVersion": api_version, "kind": kind, "items": objects}));

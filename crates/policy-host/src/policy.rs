@@ -84,17 +84,17 @@ impl Policy {
         let module = cache::compiled(&engine, module, options.cache.as_deref())
             .map_err(|error| wrong(&error))?;
         let ticks = tick(&engine, options.deadline);
-        let mut builder = WasmtimeEngineProviderBuilder::new()
+        let pre = WasmtimeEngineProviderBuilder::new()
             .engine(engine)
-            .module(module);
-        if options.memory.is_some() {
-            builder = builder.enable_resource_limits(ResourceLimits {
+            .module(module)
+            .enable_resource_limits(ResourceLimits {
                 max_memory_size: options.memory,
                 max_table_elements: None,
-            });
-        }
+            })
+            .build_pre()
+            .map_err(|error| wrong(&error))?;
         Ok(Self {
-            pre: builder.build_pre().map_err(|error| wrong(&error))?,
+            pre,
             deadline: options.deadline,
             _ticks: ticks,
         })

@@ -18,9 +18,6 @@ const AT_ONCE: usize = 4;
 /// registry may be reached. The module can wait for two requests before it is interrupted.
 const PATIENCE: Duration = Duration::from_secs(12);
 
-/// The maximum length of an error. A usual error is a sentence or two, but a registry can send more.
-const LONGEST_ERROR: usize = 600;
-
 /// Answers requests about images. Answers and errors are cached for as long as this value exists, so each image is read
 /// once.
 ///
@@ -92,10 +89,10 @@ impl Registries {
         if let Some(answer) = lock(&self.answers).get(&key) {
             return answer.clone();
         }
-        // The error is printed to a terminal, or to the log of a cluster.
+        // The error is printed to a terminal, or to the log of a cluster. A registry can send more than the usual sentence.
         let answer = self
             .read(question, image)
-            .map_err(|error| engine::escape(&format!("{error:#}"), LONGEST_ERROR));
+            .map_err(|error| engine::escape(&format!("{error:#}"), 600));
         lock(&self.answers).insert(key, answer.clone());
         answer
     }

@@ -85,24 +85,23 @@ impl Connection<'_> {
     /// The advice if the registry does not accept the login.
     fn hint(&self) -> String {
         let host = self.reference.registry();
+        let run = format!("run `podman login {host}` or `docker login {host}`");
         match self.login {
             Some(_) if self.scheme == "http" => {
                 "no credentials are sent by HTTP; ask the administrator of the registry for HTTPS"
                     .to_owned()
             }
-            Some(Login { file, .. }) => format!(
-                "the credentials are from {}; to replace them, run `podman login {host}` or `docker login {host}`",
-                file.display()
-            ),
-            None => format!(
-                "there are no credentials for it; to store them, run `podman login {host}` or `docker login {host}`"
-            ),
+            Some(Login { file, .. }) => {
+                let file = file.display();
+                format!("the credentials are from {file}; to replace them, {run}")
+            }
+            None => format!("there are no credentials for it; to store them, {run}"),
         }
     }
 
     async fn answer(&self, question: Question, first: Response) -> Result<Vec<u8>> {
-        let token = self.token(first).await?;
-        let token = token.as_deref();
+        let received = self.token(first).await?;
+        let token = received.as_deref();
         let (manifest, digest) = self.manifest(token).await?;
         let answer = match (question, manifest) {
             (Question::Manifest, manifest) => json!(manifest),

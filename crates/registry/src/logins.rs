@@ -14,11 +14,6 @@ use docker_credential::CredentialRetrievalError::{
 use docker_credential::{DockerCredential, get_credential_from_reader};
 use oci_client::Reference;
 
-/// The output of helpers without credentials. They exit with an error then.
-///
-/// MIRRORS: docker/docker-credential-helpers credentials/error.go.
-const NOT_FOUND: &str = "credentials not found in native keychain";
-
 /// The credentials for an image.
 pub struct Login {
     pub(crate) user: String,
@@ -93,7 +88,9 @@ fn stored(file: &[u8], registry: &str) -> Result<Option<(String, String)>> {
                 "identity tokens are not supported; log in with a user name and a password, or with an access token instead of the password"
             ),
             Err(NoCredentialConfigured) => {}
-            Err(HelperFailure { stdout, .. }) if stdout.trim() == NOT_FOUND => {}
+            // MIRRORS: docker/docker-credential-helpers credentials/error.go.
+            Err(HelperFailure { stdout, .. })
+                if stdout.trim() == "credentials not found in native keychain" => {}
             // Helpers write errors to the standard output.
             Err(HelperFailure {
                 helper,
