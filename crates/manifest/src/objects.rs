@@ -62,7 +62,9 @@ fn in_json(
     let text = file.get(start..).unwrap_or_default();
     let mut values = Deserializer::from_str(text).into_iter::<IgnoredAny>();
     let (mut part, mut lines) = (start..start, 0);
-    while let Some(value) = values.next() {
+    while part.end < file.len()
+        && let Some(value) = values.next()
+    {
         part.end = match value {
             Ok(_) => start + values.byte_offset(),
             Err(_) if documents.len() > 1 => {

@@ -216,6 +216,10 @@ spec: 1
     "{\"a\": ",
     "line 1, column 7: while parsing a node, did not find expected node content"
 )]
+#[case::yaml_after_json(
+    "{\"a\": 1}\n-1-\n{}\n{}",
+    "line 2, column 1: expected an object with `apiVersion` and `kind`"
+)]
 #[case::broken_json_after_json(
     "{\"a\": 1}\n{\"b\": 2}\n{\"c\" 3}",
     "line 2, column 1: this is not valid JSON"
