@@ -6,7 +6,6 @@ use crate::place::{Form, Place};
 use crate::scalar::resolve;
 
 /// The style of a file.
-#[derive(Debug, Clone)]
 pub(crate) struct Style {
     pub(crate) newline: &'static str,
     /// Whether it is JSON.

@@ -50,12 +50,11 @@ pub(crate) fn documents(
         let from = error.line - lines + usize::from(error.what.contains("quoted"));
         let reported = first.get_or_insert(error);
         let is_too_much = text.len() * (indented.len() + 1) > MAX_READ_AGAIN;
-        let mut candidates = from..=text.lines().count();
-        let line = candidates.find(|line| !indented.contains(line));
-        if !is_indentation || is_too_much || line.is_none() {
+        let line = (from..=text.lines().count()).find(|line| !indented.contains(line));
+        let Some(line) = line.filter(|_| is_indentation && !is_too_much) else {
             return Err(reported.clone());
-        }
-        indented.extend(line);
+        };
+        indented.insert(line);
         documents.truncate(known);
     }
 }
@@ -165,7 +164,8 @@ impl<'t> Reader<'t> {
         depth: usize,
     ) -> Result<(Value, Place), ManifestError> {
         self.check_depth(depth, span)?;
-        let mut place = Place::new(self.line(span), self.text(span), Form::Block);
+        let line = self.lines + span.start.line();
+        let mut place = Place::new(line, self.text(span), Form::Block);
         let (anchor, value) = match event {
             Event::MappingStart(anchor, _) => (anchor, self.map(&mut place, depth + 1)?),
             Event::SequenceStart(anchor, _) => (anchor, self.list(&mut place, depth + 1)?),
@@ -225,7 +225,7 @@ impl<'t> Reader<'t> {
             place.text.end = field.text.end;
             match key {
                 Key::Name(name) => {
-                    (field.line, field.key) = (self.line(&span), Some(text));
+                    (field.line, field.key) = (self.lines + span.start.line(), Some(text));
                     // If two fields have the same name, kubectl uses the last one.
                     fields.insert(name.clone(), value);
                     place.fields.insert(name, field);
@@ -287,10 +287,6 @@ impl<'t> Reader<'t> {
         // The parser marks the first item of some lists instead of its dash, and an anchor on the line of the key.
         let first = place.entries().first().map(|entry| entry.start());
         place.text.start = first.unwrap_or(place.text.start);
-    }
-
-    fn line(&self, span: &Span) -> usize {
-        self.lines + span.start.line()
     }
 
     /// The bytes of a span in the file.

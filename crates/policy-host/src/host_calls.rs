@@ -70,20 +70,15 @@ impl Objects {
     }
 
     fn find(&self, operation: &str, request: &Request) -> Result<Value, String> {
-        let Request {
-            api_version,
-            kind,
-            name,
-            namespace,
-        } = request;
-        let resource = format!("{api_version}/{kind}");
+        let resource = format!("{}/{}", request.api_version, request.kind);
         let Some(objects) = self.kinds.get(&resource) else {
             return Err(format!("Cannot find resource {resource}"));
         };
         if operation == "list_resources_all" {
-            let kind = format!("{kind}List");
-            return Ok(json!({"apiVersion": api_version, "kind": kind, "items": objects}));
+            let kind = format!("{}List", request.kind);
+            return Ok(json!({"apiVersion": request.api_version, "kind": kind, "items": objects}));
         }
+        let (name, namespace) = (&request.name, &request.namespace);
         let found = objects.iter().find(|object| {
             let text = |field| object.pointer(field).and_then(Value::as_str);
             text("/metadata/name") == Some(name)
