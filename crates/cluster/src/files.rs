@@ -1,7 +1,7 @@
 //! Reads files: texts, and the objects of a directory tree.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
@@ -45,11 +45,17 @@ pub fn text_up_to(path: &Path, limit: u64) -> Result<Vec<u8>> {
 pub fn each_object(path: &Path, mut of: impl FnMut(&Path, Value)) -> Result<Vec<String>> {
     let mut skipped = Vec::new();
     for file in manifests(path)? {
+        if is_json(&file) {
+            // The second pass does not fail, unless the file has changed in the meantime.
+            let text = File::open(&file).with_context(|| format!("{} cannot be read", name(&file)));
+            each_in_json(BufReader::new(text?), &mut |object| of(&file, object))?;
+            continue;
+        }
         let read = text(&file).and_then(|text| {
+            // A pipe can be read only once.
             let is_json = text.trim_ascii_start().starts_with(b"{");
-            // Objects of a truncated file don't count.
-            if is_json && each_in_json(&text, &mut drop).is_ok() {
-                each_in_json(&text, &mut |object| of(&file, object))?;
+            if is_json && each_in_json(&*text, &mut drop).is_ok() {
+                each_in_json(&*text, &mut |object| of(&file, object))?;
                 return Ok(Vec::new());
             }
             objects(&text).map_err(|error| {
@@ -103,4 +109,19 @@ pub fn is_of_volume(path: &Path) -> bool {
 pub fn is_manifest(path: &Path) -> bool {
     let ending = path.extension().and_then(std::ffi::OsStr::to_str);
     matches!(ending, Some("json" | "yaml" | "yml"))
+}
+
+/// Whether a file is complete JSON. Objects of a truncated file don't count.
+fn is_json(file: &Path) -> bool {
+    // A pipe can be read only once.
+    if file == Path::new(STDIN) || !file.is_file() {
+        return false;
+    }
+    File::open(file).is_ok_and(|text| {
+        let mut text = BufReader::new(text);
+        text.fill_buf()
+            .map(<[u8]>::trim_ascii_start)
+            .is_ok_and(|text| text.starts_with(b"{"))
+            && each_in_json(text, &mut drop).is_ok()
+    })
 }

@@ -1,15 +1,12 @@
 //! The objects of a user's file, as kubectl reads them, with the line of each field.
 
-use std::collections::BTreeMap;
-
 use serde::de::IgnoredAny;
-use serde_json::value::RawValue;
 use serde_json::{Deserializer, Map, Value};
 
 use crate::place::Place;
 use crate::scalar::as_the_server_has_it;
 use crate::text::{ManifestError, decoded};
-use crate::yaml;
+use crate::yaml::{self, MAX_DOCUMENTS};
 
 /// An object of a file.
 #[derive(Debug, Clone)]
@@ -53,7 +50,8 @@ pub fn documents(text: &[u8]) -> (Vec<Result<Object, ManifestError>>, Option<Man
     (objects, read.err())
 }
 
-/// Reads JSON values, and YAML after the first one. JSON is YAML too, so this function only separates the values.
+/// Reads JSON values, and YAML after the first one. JSON is YAML too, so this function only separates the values. The few
+/// values that the YAML parser rejects, for example with two escapes for one character, have no lines.
 fn in_json(
     file: &str,
     start: usize,
@@ -72,8 +70,14 @@ fn in_json(
             }
             Err(_) => file.len(),
         };
-        yaml::documents(file, part.clone(), lines, documents)?;
         let text = file.get(part.clone()).unwrap_or_default();
+        if let Err(error) = yaml::documents(file, part.clone(), lines, documents) {
+            let value = serde_json::from_str(text)
+                .ok()
+                .filter(|_| documents.len() < MAX_DOCUMENTS);
+            let value = as_the_server_has_it(value.ok_or(error)?);
+            documents.push((value, Place::elsewhere(1 + lines)));
+        }
         lines += text.matches('\n').count();
         part.start = part.end;
     }
@@ -127,13 +131,13 @@ fn flatten(
     }
 }
 
-fn is_of_a_kind(list: &Map<String, Value>) -> bool {
+pub(crate) fn is_of_a_kind(list: &Map<String, Value>) -> bool {
     let kind = list.get("kind").and_then(Value::as_str).unwrap_or_default();
     kind.ends_with("List") && kind != "List"
 }
 
 /// Adds the kind of a list to an item without a kind.
-fn add_kind(item: &mut Map<String, Value>, list: &Map<String, Value>) {
+pub(crate) fn add_kind(item: &mut Map<String, Value>, list: &Map<String, Value>) {
     if item.contains_key("kind") || item.contains_key("apiVersion") {
         return;
     }
@@ -145,45 +149,6 @@ fn add_kind(item: &mut Map<String, Value>, list: &Map<String, Value>) {
             item.insert(key.to_owned(), Value::from(text));
         }
     }
-}
-
-/// Reads the objects of JSON one by one, so that a list is never in memory as a whole, and calls `of` with each: the same
-/// objects as [`objects`], without their lines.
-pub fn each_in_json(text: &[u8], of: &mut dyn FnMut(Value)) -> Result<(), serde_json::Error> {
-    for value in Deserializer::from_slice(text).into_iter::<&RawValue>() {
-        each_object(value?, &Map::new(), of)?;
-    }
-    Ok(())
-}
-
-fn each_object(
-    text: &RawValue,
-    list: &Map<String, Value>,
-    of: &mut dyn FnMut(Value),
-) -> Result<(), serde_json::Error> {
-    let Some(mut fields): Option<BTreeMap<String, &RawValue>> = serde_json::from_str(text.get())?
-    else {
-        return Ok(());
-    };
-    let items = fields.remove("items");
-    let mut object = Map::new();
-    for (name, field) in fields {
-        let field = serde_json::from_str(field.get())?;
-        object.insert(name, as_the_server_has_it(field));
-    }
-    add_kind(&mut object, list);
-    if let Some(items) = items {
-        let items =
-            serde_json::from_str::<Option<Vec<&RawValue>>>(items.get())?.unwrap_or_default();
-        if !items.is_empty() || !is_of_a_kind(&object) {
-            return items
-                .into_iter()
-                .try_for_each(|item| each_object(item, &object, of));
-        }
-        object.insert("items".to_owned(), Value::Array(Vec::new()));
-    }
-    of(object.into());
-    Ok(())
 }
 
 impl Object {

@@ -16,7 +16,7 @@ use crate::text::ManifestError;
 const DEPTH: usize = 100;
 
 /// The maximum number of documents in a file. Each one takes a kilobyte of memory, however short it is.
-const MAX_DOCUMENTS: usize = 10_000;
+pub(crate) const MAX_DOCUMENTS: usize = 10_000;
 
 /// The bytes that anchors and aliases may add to a document: several times the limit of an API server for an object.
 ///

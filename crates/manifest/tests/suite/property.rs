@@ -44,18 +44,15 @@ pub(crate) fn manifest_yaml(input: &[u8]) {
         });
     }
     let written: Vec<String> = read.iter().map(|object| object.value.to_string()).collect();
+    let again = objects(written.join("\n").as_bytes()).expect("objects as JSON are objects");
     // serde_json reads some floats slightly differently from how it wrote them.
     let is_exact = |object: &Object| {
         let value: Result<Value, _> = serde_json::from_str(&object.value.to_string());
         value.is_ok_and(|value| value == object.value)
     };
-    match objects(written.join("\n").as_bytes()) {
-        Ok(again) if read.iter().all(is_exact) => {
-            let again = again.iter().map(|object| &object.value);
-            assert!(again.eq(read.iter().map(|object| &object.value)), "{text}");
-        }
-        Ok(_) => {}
-        Err(error) => assert!(error.what.contains("ends a line for kubectl"), "{error}"),
+    if read.iter().all(is_exact) {
+        let again = again.iter().map(|object| &object.value);
+        assert!(again.eq(read.iter().map(|object| &object.value)), "{text}");
     }
 
     let unchanged: Vec<_> = read.iter().map(|object| (object, &object.value)).collect();
