@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube_objects::text::{ascii_lower, distance};
-use operator_models::hco::architectures::Architectures;
+use operator_models::hco::architectures::entries;
 use operator_models::ssp::architecture::KNOWN as KNOWN_BY_SSP;
 
 /// Go's names of architectures, sorted. A kubelet reports one of these.
@@ -60,15 +60,12 @@ const ALIASES: [(&str, &str); 19] = [
 ];
 
 /// The intended value: the Kubernetes name of each entry, without empty entries and duplicates.
-pub(crate) fn corrected(
-    value: Architectures<'_>,
-    workload: &BTreeMap<String, usize>,
-) -> Correction {
+pub(crate) fn corrected(value: &str, workload: &BTreeMap<String, usize>) -> Correction {
     /// The limit is larger than the number of architectures. A person has to check what exceeds it.
     const MOST: usize = 64;
     let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
-    let mut is_certain = value.entries().nth(MOST).is_none();
-    for entry in value.entries().take(MOST) {
+    let mut is_certain = entries(value).nth(MOST).is_none();
+    for entry in entries(value).take(MOST) {
         let name = if workload.contains_key(entry) || !is_mistake(entry) {
             Some(entry.trim())
         } else {

@@ -7,10 +7,8 @@ use std::sync::Arc;
 use kube_objects::path::FieldPath;
 use operator_models::forecast::Changes;
 use operator_models::hco::api_version::ApiVersion;
-use operator_models::hco::architectures::Architectures;
-use operator_models::hco::golden_image::{
-    self, Annotation, CommonTemplates, GoldenImage, StatusTemplate,
-};
+use operator_models::hco::architectures::supported;
+use operator_models::hco::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
 use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::import::Import;
 use operator_models::hco::jsonpatch::{self, SspPatch};
@@ -71,7 +69,7 @@ impl<'a> Configuration<'a> {
             Some(before) => hco.import.resolve_update(before, version),
             None => hco.import.resolve(version),
         };
-        let patch = SspPatch::new(hco.patches.ssp.as_deref(), iter::empty());
+        let patch = SspPatch::new(hco.ssp_patch.as_deref(), iter::empty());
         Self {
             hco,
             installation,
@@ -95,12 +93,6 @@ impl<'a> Configuration<'a> {
         self.installation.stated_version.source != VersionSource::Default
     }
 
-    pub(crate) fn status_templates(&self) -> &'a [StatusTemplate] {
-        self.installation
-            .stored
-            .map_or(&[], |stored| &stored.status_templates)
-    }
-
     /// Whether HCO deploys golden images, and there are some.
     pub(crate) fn has_golden_images(&self) -> bool {
         self.installation.deploys_golden_images && !self.golden_images.is_empty()
@@ -112,7 +104,7 @@ impl<'a> Configuration<'a> {
             && self.version().rejects_vms_without_import()
             && self.import == Import::Disabled
             && !self.hco.places_infra
-            && !jsonpatch::enables_multi_architecture(self.hco.patches.kubevirt.as_deref())
+            && !jsonpatch::enables_multi_architecture(self.hco.kubevirt_patch.as_deref())
     }
 
     /// The only architectures whose VMs KubeVirt accepts; `None` if it accepts all, or if virt-api's architecture is
@@ -132,16 +124,14 @@ impl<'a> Configuration<'a> {
         let is_on = self.ssp_import == Import::Enabled;
         let images = self.golden_images.iter().filter(move |_| is_on);
         images.filter_map(|image| {
-            let supported = image.annotation.possible()?.supported(&census.workload);
+            let supported = supported(image.annotation.possible()?, &census.workload);
             let template = image.template.filter(|_| supported.len() > 1)?;
             Some((template, image.annotation, supported))
         })
     }
 
     /// The templates of the spec whose annotation HCO reads while the import is on, or may read, with its value.
-    pub(crate) fn annotations(
-        &self,
-    ) -> impl Iterator<Item = (&'a Template<'a>, Architectures<'a>)> {
+    pub(crate) fn annotations(&self) -> impl Iterator<Item = (&'a Template<'a>, &'a str)> {
         self.golden_images
             .iter()
             .filter(|image| image.annotation.is_of_spec())

@@ -1,5 +1,6 @@
 //! Evaluates a change: finds the violations of the object after it, and compares them with the object before it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use operator_models::forecast::Changes;
@@ -10,7 +11,7 @@ use strum::IntoStaticStr;
 
 use crate::change::{Change, Side};
 use crate::images::Images;
-use crate::loss::{Loss, losses};
+use crate::loss::losses;
 use crate::machine::Machine;
 use crate::needs::{applies, node_level};
 use crate::rule::{Condition, Level, Rule};
@@ -33,20 +34,11 @@ pub enum Outcome {
 pub(crate) struct Detection<'f> {
     pub(crate) rule: &'static Rule,
     pub(crate) outcome: Outcome,
-    /// Why the outcome is at most a warning.
-    pub(crate) doubt: Option<Doubt>,
-    /// The loss that an update adds to an existing problem.
-    pub(crate) loss: Option<Loss>,
+    /// Why the outcome is at most a warning, as a sentence.
+    pub(crate) doubt: Option<&'static str>,
+    /// The loss that an update adds to an existing problem, as the end of its fact.
+    pub(crate) loss: Option<Cow<'static, str>>,
     pub(crate) violation: Box<Violation<'f>>,
-}
-
-/// Why it is not certain what HCO does with a template.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Doubt {
-    /// HCO can use its own annotation instead of the spec's.
-    CommonTemplate,
-    /// A jsonpatch annotation changes the template that SSP gets.
-    JsonPatch,
 }
 
 /// The templates for which it is not certain what HCO does.
@@ -78,13 +70,10 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
             .into_iter()
             .flatten()
             .collect();
-        let mut known = Known::default();
-        for (side, violations) in &old {
-            known.add(rule, violations, settings, &Doubts::new(side));
-        }
+        let known = known(rule, &old, settings);
         detections.reserve_exact(violations.len());
         let losses = compared.map(|existing| &existing.losses);
-        detections.extend(known.compare(rule, violations, settings, &doubts, losses));
+        detections.extend(compare(rule, violations, &known, settings, &doubts, losses));
     }
     // If no rule that needs the nodes could deny the object, unreadable nodes do not deny it either.
     if node_level != Some(Level::Deny) {
@@ -106,13 +95,12 @@ pub(crate) fn evaluate_machine<'f>(
     let compared = old.filter(|_| !settings.denies_existing_problems);
     let mut detections = Vec::new();
     for (rule, check) in MACHINE_CHECKS {
-        let violations = compared
+        let old = compared
             .filter(|_| !rule.is_exempt_from_ratchet)
-            .map(check)
-            .unwrap_or_default();
-        let mut known = Known::default();
-        known.add(rule, &violations, settings, &Doubts::NONE);
-        detections.extend(known.compare(rule, check(new), settings, &Doubts::NONE, None));
+            .map(|old| (Doubts::NONE, check(old)));
+        let known = known(rule, old.as_slice(), settings);
+        let new = check(new);
+        detections.extend(compare(rule, new, &known, settings, &Doubts::NONE, None));
     }
     detections
 }
@@ -122,7 +110,7 @@ fn outcome(
     rule: &Rule,
     violation: &Violation<'_>,
     settings: &Settings,
-    doubt: Option<Doubt>,
+    is_doubtful: bool,
 ) -> Option<Outcome> {
     let level = settings
         .level_in_settings(rule, violation.template)
@@ -130,78 +118,67 @@ fn outcome(
         .unwrap_or(rule.level);
     match level {
         Level::Ignore => None,
-        Level::Deny if doubt.is_some() || violation.is_doubtful => Some(Outcome::Warn),
+        Level::Deny if is_doubtful || violation.is_doubtful => Some(Outcome::Warn),
         Level::Deny => Some(Outcome::Deny),
         Level::Warn => Some(Outcome::Warn),
     }
 }
 
-type Identity<'v> = (Option<&'v str>, &'v str);
-
 /// The violations of one rule in the object before an update: their outcomes and parts by template and value.
-#[derive(Default)]
-struct Known<'v> {
-    violations: BTreeMap<Identity<'v>, Vec<(Outcome, &'v BTreeSet<&'v str>)>>,
-}
+type Known<'v> = BTreeMap<(Option<&'v str>, &'v str), Vec<(Outcome, &'v BTreeSet<&'v str>)>>;
 
-impl<'v> Known<'v> {
-    fn add(
-        &mut self,
-        rule: &Rule,
-        violations: &'v [Box<Violation<'_>>],
-        settings: &Settings,
-        doubts: &Doubts<'_>,
-    ) {
+fn known<'v>(
+    rule: &Rule,
+    old: &'v [(Doubts<'_>, Violations<'_>)],
+    settings: &Settings,
+) -> Known<'v> {
+    let mut known = Known::new();
+    for (doubts, violations) in old {
         for violation in violations {
-            let doubt = doubts.of(rule, violation);
-            if let Some(outcome) = outcome(rule, violation, settings, doubt) {
+            let is_doubtful = doubts.of(rule, violation).is_some();
+            if let Some(outcome) = outcome(rule, violation, settings, is_doubtful) {
                 let identity = (violation.template, &*violation.value);
                 let entry = (outcome, &violation.parts);
-                self.violations.entry(identity).or_default().push(entry);
+                known.entry(identity).or_default().push(entry);
             }
         }
     }
+    known
+}
 
-    /// Whether the old object has the same problem, at least as severe and as large.
-    fn contains(&self, violation: &Violation<'_>, outcome: Outcome) -> bool {
-        let identity = (violation.template, &*violation.value);
-        self.violations.get(&identity).is_some_and(|known| {
-            known
-                .iter()
-                .any(|(old, larger)| *old <= outcome && violation.parts.is_subset(larger))
+/// Separates the existing problems from the new ones, and leaves out what the settings ignore. A problem is an existing one
+/// if the old object has it, at least as severe and as large. With a loss, it counts as a new one.
+fn compare<'f>(
+    rule: &'static Rule,
+    violations: Violations<'f>,
+    known: &Known<'_>,
+    settings: &Settings,
+    doubts: &Doubts<'_>,
+    losses: Option<&BTreeMap<Option<String>, Cow<'static, str>>>,
+) -> impl Iterator<Item = Detection<'f>> {
+    violations.into_iter().filter_map(move |violation| {
+        let doubt = doubts.of(rule, &violation);
+        let outcome = outcome(rule, &violation, settings, doubt.is_some())?;
+        let same = known.get(&(violation.template, &*violation.value));
+        let is_known = same
+            .into_iter()
+            .flatten()
+            .any(|(old, larger)| *old <= outcome && violation.parts.is_subset(larger));
+        let loss = losses
+            .filter(|_| is_known)
+            .and_then(|losses| losses.get(&violation.template.map(str::to_owned)).cloned());
+        Some(Detection {
+            rule,
+            outcome: if is_known && loss.is_none() {
+                Outcome::Carried
+            } else {
+                outcome
+            },
+            doubt,
+            loss,
+            violation,
         })
-    }
-
-    /// Separates the existing problems from the new ones, and leaves out what the settings ignore. A problem with a loss
-    /// counts as a new one.
-    fn compare<'f>(
-        &self,
-        rule: &'static Rule,
-        violations: Violations<'f>,
-        settings: &Settings,
-        doubts: &Doubts<'_>,
-        losses: Option<&BTreeMap<Option<String>, Loss>>,
-    ) -> impl Iterator<Item = Detection<'f>> {
-        violations.into_iter().filter_map(move |violation| {
-            let doubt = doubts.of(rule, &violation);
-            let outcome = outcome(rule, &violation, settings, doubt)?;
-            let is_known = self.contains(&violation, outcome);
-            let loss = losses
-                .filter(|_| is_known)
-                .and_then(|losses| losses.get(&violation.template.map(str::to_owned)).cloned());
-            Some(Detection {
-                rule,
-                outcome: if is_known && loss.is_none() {
-                    Outcome::Carried
-                } else {
-                    outcome
-                },
-                doubt,
-                loss,
-                violation,
-            })
-        })
-    }
+    })
 }
 
 /// The object before an update. A problem of it is an existing problem even if HCO or SSP rejected it for another reason. If
@@ -210,7 +187,7 @@ struct Existing<'a> {
     before: &'a Side<'a>,
     /// Replaces `before` where its own forecast does not show its problems.
     replacement: Option<Side<'a>>,
-    losses: BTreeMap<Option<String>, Loss>,
+    losses: BTreeMap<Option<String>, Cow<'static, str>>,
 }
 
 impl<'a> Existing<'a> {
@@ -236,7 +213,7 @@ impl<'a> Existing<'a> {
         rule: &Rule,
         check: Check,
         images: &'s Images,
-    ) -> impl Iterator<Item = (&'s Side<'s>, Violations<'s>)> {
+    ) -> impl Iterator<Item = (Doubts<'s>, Violations<'s>)> {
         [Some(self.before), self.replacement.as_ref()]
             .into_iter()
             .flatten()
@@ -246,7 +223,7 @@ impl<'a> Existing<'a> {
                 }
                 _ => true,
             })
-            .map(move |side| (side, run(check, None, side, None, images)))
+            .map(move |side| (Doubts::new(side), run(check, None, side, None, images)))
     }
 }
 
@@ -319,7 +296,7 @@ impl<'a> Doubts<'a> {
             forecast.uncertain.clone()
         } else {
             let names: BTreeSet<&str> = images.iter().map(|image| image.name).collect();
-            let patch = configuration.hco.patches.ssp.as_deref();
+            let patch = configuration.hco.ssp_patch.as_deref();
             SspPatch::new(patch, names.into_iter()).uncertain
         };
         Self {
@@ -332,14 +309,19 @@ impl<'a> Doubts<'a> {
         }
     }
 
-    fn of(&self, rule: &Rule, violation: &Violation<'_>) -> Option<Doubt> {
+    /// Why it is not certain what HCO does with the template of a violation.
+    fn of(&self, rule: &Rule, violation: &Violation<'_>) -> Option<&'static str> {
+        const COMMON: &str =
+            "It is not certain, because HCO can use its own annotation (setting commonTemplates).";
+        const PATCHED: &str =
+            "It is not certain, because a jsonpatch annotation changes what SSP gets.";
         let template = violation.template.filter(|_| rule.is_about_golden_images)?;
         if rule.is_about_annotations && self.common.contains(template) {
-            Some(Doubt::CommonTemplate)
+            Some(COMMON)
         } else {
             let names = self.patched.as_ref();
             let is_patched = names.is_none_or(|names| names.contains(template));
-            is_patched.then_some(Doubt::JsonPatch)
+            is_patched.then_some(PATCHED)
         }
     }
 }

@@ -6,7 +6,7 @@ use kube_objects::path::FieldPath;
 use kube_objects::text::Foreign;
 use serde::{Deserialize, Serialize};
 
-use crate::evaluate::{Detection, Doubt, Outcome};
+use crate::evaluate::{Detection, Outcome};
 use crate::fix::Fix;
 use crate::object_name::MAX_NAME_LENGTH;
 use crate::violation::Consequence;
@@ -47,11 +47,11 @@ impl Finding {
         }
         // A request that HCO denies stops nothing.
         let is_denied = violation.consequence == Some(Consequence::HcoDenies);
-        if let Some(loss) = detection.loss.as_ref().filter(|_| !is_denied) {
-            fact = format!("{}; {}.", fact.trim_end_matches('.'), loss.text());
+        if let Some(loss) = detection.loss.as_deref().filter(|_| !is_denied) {
+            fact = format!("{}; {}.", fact.trim_end_matches('.'), loss);
         }
         if let Some(doubt) = detection.doubt {
-            fact = format!("{fact} {}", doubt.sentence());
+            fact = format!("{fact} {doubt}");
         }
         Self {
             rule: detection.rule.id.into(),
@@ -77,19 +77,6 @@ impl Finding {
         const SHOWN: usize = 2;
         let shown = self.fixes.iter().take(SHOWN).map(Fix::text);
         shown.collect::<Vec<_>>().join("\nor: ")
-    }
-}
-
-impl Doubt {
-    fn sentence(self) -> &'static str {
-        match self {
-            Self::CommonTemplate => {
-                "It is not certain, because HCO can use its own annotation (setting commonTemplates)."
-            }
-            Self::JsonPatch => {
-                "It is not certain, because a jsonpatch annotation changes what SSP gets."
-            }
-        }
     }
 }
 

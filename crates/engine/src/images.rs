@@ -164,7 +164,7 @@ fn url<'a>(configuration: &Configuration<'a>, image: &GoldenImage<'a>) -> Option
 
 /// The image and the annotation. If neither changes, an update does not look up the image again.
 pub(crate) fn identity(configuration: &Configuration<'_>, image: &GoldenImage<'_>) -> String {
-    let annotation = image.annotation.stated().map(|value| value.0);
+    let annotation = image.annotation.stated();
     let url = url(configuration, image).unwrap_or_default();
     format!("{} {url} {annotation:?}", image.name)
 }

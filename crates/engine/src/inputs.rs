@@ -12,7 +12,6 @@ use operator_models::hco::golden_image::{Annotation, GoldenImage};
 use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
-use operator_models::hco::node_info::NodeInfo;
 
 use crate::change::{Change, Side, find_changes};
 use crate::cluster::{Cluster, Unreadable};
@@ -20,7 +19,7 @@ use crate::configuration::{Configuration, Origin};
 use crate::images::{self, Images};
 use crate::needs::node_level;
 use crate::nodes::Nodes;
-use crate::request::{Detail, HyperConvergedRequest};
+use crate::request::HyperConvergedRequest;
 use crate::rule::{Level, Repair};
 use crate::rules::{CHECKS, Check, RULES};
 use crate::settings::{ImageChecks, Settings};
@@ -44,16 +43,16 @@ impl<'a> Inputs<'a> {
         host: &dyn Cluster,
     ) -> Self {
         let (settings, comparison) = (&request.settings, request.comparison);
-        let counts = request.detail == Detail::Everything;
         let is_needed = node_level(before, after, settings).is_some();
         let placements: Vec<&Placement> = [&after.hco.placement]
             .into_iter()
             .chain(before.map(|before| &before.hco.placement))
             .chain(&request.proposed_placements)
             .collect();
-        let status = node_info(after).filter(|_| !counts && !settings.repairs_by_placement());
-        let nodes = (is_needed || counts).then(|| match status {
-            Some(info) => Ok(Nodes::from_status(info, &after.hco.placement)),
+        let status =
+            node_info(after).filter(|_| !request.wants_report && !settings.repairs_by_placement());
+        let nodes = (is_needed || request.wants_report).then(|| match status {
+            Some(census) => Ok(Nodes::from_status(census.clone(), &after.hco.placement)),
             None => Nodes::read(host, settings.service_account.as_ref(), &placements),
         });
         let nodes_before = comparison
@@ -123,8 +122,8 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// The node information in the status of the stored object, if it is valid for the placement of the new object.
-fn node_info<'a>(after: &Configuration<'a>) -> Option<&'a NodeInfo> {
+/// The architectures in the status of the stored object, if it is valid for the placement of the new object.
+fn node_info<'a>(after: &Configuration<'a>) -> Option<&'a Census> {
     let stored = after.installation.stored?;
     let is_valid = stored.is_stored && stored.placement == after.hco.placement;
     stored.node_info.as_ref().filter(|_| is_valid)

@@ -12,7 +12,7 @@ use crate::inputs::Inputs;
 use crate::render;
 use crate::repair::{Repaired, obstacle_of_size, repair};
 use crate::report::Report;
-use crate::request::{self, Detail, HyperConvergedRequest, VirtualMachineRequest};
+use crate::request::{self, HyperConvergedRequest, VirtualMachineRequest};
 use crate::settings::Settings;
 use crate::virtual_machine;
 
@@ -20,34 +20,33 @@ use crate::virtual_machine;
 ///
 /// Never fails: if the object cannot be evaluated, the report says so.
 pub fn validate(payload: &[u8], cluster: &dyn Cluster) -> Report {
-    evaluate_payload(payload, Detail::Verdict, None, cluster).unwrap_or_else(|report| *report)
+    evaluate_payload(payload, false, None, cluster).unwrap_or_else(|report| *report)
 }
 
 /// Evaluates a request for the `report` operation: the report also contains the golden images.
 pub fn report(payload: &[u8], cluster: &dyn Cluster) -> Report {
-    evaluate_payload(payload, Detail::Everything, None, cluster).unwrap_or_else(|report| *report)
+    evaluate_payload(payload, true, None, cluster).unwrap_or_else(|report| *report)
 }
 
 /// Evaluates a request against a list of nodes as JSON, without looking up images. With a comparison, the report contains
 /// the changes.
 pub fn report_change(payload: &[u8], nodes: &str, comparison: Option<&Comparison<'_>>) -> Report {
-    evaluate_payload(payload, Detail::Everything, comparison, &OnlyNodes(nodes))
-        .unwrap_or_else(|report| *report)
+    evaluate_payload(payload, true, comparison, &OnlyNodes(nodes)).unwrap_or_else(|report| *report)
 }
 
 /// Reads and evaluates a payload. The error is the answer to a request that needs no evaluation.
 fn evaluate_payload(
     payload: &[u8],
-    detail: Detail,
+    wants_report: bool,
     comparison: Option<&Comparison<'_>>,
     host: &dyn Cluster,
 ) -> Result<Report, Box<Report>> {
     let (request, settings) = request::read(payload)?;
     if is_virtual_machine(&request) {
-        let request = VirtualMachineRequest::read(&request, &settings, detail)?;
+        let request = VirtualMachineRequest::read(&request, &settings, wants_report)?;
         Ok(virtual_machine::evaluate(&request, host))
     } else if is_hyperconverged(&request) {
-        let request = HyperConvergedRequest::read(&request, &settings, comparison, detail)?;
+        let request = HyperConvergedRequest::read(&request, &settings, comparison, wants_report)?;
         Ok(evaluate_hyperconverged(&request, host))
     } else {
         Ok(Report::accepted())
@@ -91,7 +90,7 @@ fn conclude(
     let of_size = || obstacle_of_size(request, &detections);
     repaired.obstacle = repaired.obstacle.or_else(of_size);
     let fixes = Fixes::new(change, inputs, &request.settings, object, &detections);
-    let report = render::report(change, inputs, request.detail);
+    let report = render::report(change, inputs, request.wants_report);
     let (name, settings) = (&request.name, &request.settings);
     render::with_findings(
         report,

@@ -10,6 +10,7 @@ use std::ptr;
 
 use kube_objects::text::Foreign;
 use operator_models::forecast::Forecast;
+use operator_models::hco::architectures::supported;
 use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
@@ -23,7 +24,6 @@ use crate::inputs::Inputs;
 use crate::nodes::Nodes;
 use crate::repair::{Repaired, Step};
 use crate::report::{Boot, Report, TemplateReport};
-use crate::request::Detail;
 use crate::rule::Rule;
 use crate::settings::Settings;
 use crate::unevaluated::{INTERNAL_ERROR, MAX_MESSAGE_LENGTH};
@@ -33,7 +33,7 @@ use crate::unevaluated::{INTERNAL_ERROR, MAX_MESSAGE_LENGTH};
 /// Not 422: `kubectl edit` treats 422 as validation by the API server itself and hides the message.
 const FORBIDDEN: u16 = 403;
 
-pub(crate) fn report(change: &Change<'_>, inputs: &Inputs<'_>, detail: Detail) -> Report {
+pub(crate) fn report(change: &Change<'_>, inputs: &Inputs<'_>, wants_report: bool) -> Report {
     let side = &change.after;
     let configuration = &side.configuration;
     let census = side.census;
@@ -56,7 +56,7 @@ pub(crate) fn report(change: &Change<'_>, inputs: &Inputs<'_>, detail: Detail) -
         not_checked: change.images.not_checked(),
         ..Report::accepted()
     };
-    if detail == Detail::Verdict {
+    if !wants_report {
         return report;
     }
     Report {
@@ -189,7 +189,7 @@ fn boots(
     let supported = image
         .annotation
         .value()
-        .map(|value| value.supported(&census.workload))
+        .map(|value| supported(value, &census.workload))
         .filter(|names| is_determined || is_kept_by_hco && names.is_empty());
     let contents = is_import_on
         .then(|| change.images.architectures_of(configuration, image))

@@ -23,14 +23,6 @@ use crate::version::StatedVersion;
 /// repaired. Manifests that people write are smaller.
 pub(crate) const MAX_EVALUATED_AGAIN: usize = 128 << 10;
 
-/// How much of the report is requested. Only programs ask for everything. The report then has the numbers of nodes, which
-/// need a list of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Detail {
-    Verdict,
-    Everything,
-}
-
 pub(crate) struct HyperConvergedRequest<'a> {
     pub(crate) name: String,
     pub(crate) object: Json<'a>,
@@ -46,7 +38,8 @@ pub(crate) struct HyperConvergedRequest<'a> {
     pub(crate) too_large_for: Vec<&'static str>,
     /// Only for `report_change`, never in the module.
     pub(crate) comparison: Option<&'a Comparison<'a>>,
-    pub(crate) detail: Detail,
+    /// Whether a program requests the whole report. It has the numbers of nodes, which need a list of them.
+    pub(crate) wants_report: bool,
     /// The placements that a fix or a repair can set. They are known in advance, so that the nodes are listed only once.
     pub(crate) proposed_placements: [Placement; KNOWN.len()],
 }
@@ -116,7 +109,7 @@ impl<'a> HyperConvergedRequest<'a> {
         request: &Request<'a>,
         settings: &Field<'a>,
         comparison: Option<&'a Comparison<'a>>,
-        detail: Detail,
+        wants_report: bool,
     ) -> Result<Self, Box<Report>> {
         let name = object_name(HYPER_CONVERGED, request, ["", ""]);
         let requested = request.version.as_str();
@@ -170,7 +163,7 @@ impl<'a> HyperConvergedRequest<'a> {
             settings,
             too_large_for,
             comparison,
-            detail,
+            wants_report,
         })
     }
 
@@ -267,7 +260,7 @@ impl<'a> VirtualMachineRequest<'a> {
     pub(crate) fn read(
         request: &Request<'a>,
         settings: &Field<'a>,
-        detail: Detail,
+        is_in_file: bool,
     ) -> Result<Self, Box<Report>> {
         let name = object_name(VIRTUAL_MACHINE, request, ["", ""]);
         let object = sent_object(request)?;
@@ -293,7 +286,7 @@ impl<'a> VirtualMachineRequest<'a> {
             // If the old object cannot be read, the new one is evaluated in full.
             old: old.and_then(|(json, old)| Some((json, old.ok()?))),
             settings,
-            is_in_file: detail == Detail::Everything,
+            is_in_file,
         })
     }
 }

@@ -66,7 +66,6 @@ mod prelude {
     pub(super) use kube_objects::text::{escape, quote};
     pub(super) use operator_models::cdi::data_import_cron::{NeverRuns, Rejection};
     pub(super) use operator_models::forecast::{Changes, Cron, Forecast, SspTemplate};
-    pub(super) use operator_models::hco::architectures::Architectures;
     pub(super) use operator_models::hco::golden_image::{Annotation, GoldenImage};
     pub(super) use operator_models::hco::import::{GATE, Import};
     pub(super) use operator_models::hco::node::Census;

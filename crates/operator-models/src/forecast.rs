@@ -23,7 +23,7 @@ use crate::ssp::template::ssp_templates;
 pub use self::changes::{
     Changes, CronChanges, DataSourceChanges, DiskChanges, Retarget, changes, lost_image,
 };
-pub use self::effects::{Conflict, ImportStop, Shared};
+pub use self::effects::{Conflict, ImportStop};
 pub use self::objects::Objects;
 pub use self::state::{Disk, State};
 pub use crate::cdi::data_import_cron::ImageOrigin;
@@ -339,7 +339,7 @@ fn is_rejected(given: &Given<'_>) -> bool {
 
 fn ssp_patch(given: &Given<'_>, templates: &[SspTemplate<'_>]) -> SspPatch {
     let names = templates.iter().map(|template| template.name);
-    SspPatch::new(given.hco.patches.ssp.as_deref(), names)
+    SspPatch::new(given.hco.ssp_patch.as_deref(), names)
 }
 
 fn same_names(crons: &[Cron]) -> BTreeSet<Key> {

@@ -7,7 +7,7 @@ use kube_objects::edit::{PatchOperation, set};
 use kube_objects::json::{Field, Object};
 use kube_objects::name::is_dns1123_subdomain;
 use kube_objects::text::quote;
-use operator_models::hco::architectures::Architectures;
+use operator_models::hco::architectures::{entries, is_partial, lists, supported};
 use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::template::{ARCHITECTURES, ENABLE, Source, Template};
 use operator_models::ssp::architecture::is_known;
@@ -79,8 +79,7 @@ impl<'f> Fixes<'_, 'f> {
     pub(super) fn add_missing(&self, template: &Template<'f>) -> Fix {
         let workload = self.workload();
         let fix = self.list(template, "set the annotation");
-        let value = Architectures(template.architectures.as_deref().unwrap_or_default());
-        let listed = value.supported(workload);
+        let listed = supported(template.stated_architectures(), workload);
         let mut missing = workload
             .keys()
             .filter(|name| !listed.contains(name.as_str()));
@@ -137,20 +136,18 @@ impl<'f> Fixes<'_, 'f> {
             .map(String::as_str)
             .filter(|name| is_architecture(name))
             .partition(|name| workload.contains_key(*name));
-        let is_listed = |name: &str| Architectures(value).entries().any(|entry| entry == name);
         if let Some((_, only)) = self.configuration().preferred_architecture(template)
             && of_nodes.contains(&only)
         {
             // Disks can exist for the other architectures that are listed.
-            of_nodes.retain(|name| *name == only || is_listed(name));
+            of_nodes.retain(|name| *name == only || lists(value, name));
             others.clear();
         }
         if of_nodes.is_empty() && (others.is_empty() || !workload.is_empty()) {
             return Some(ImageAgreement::Unusable);
         }
-        let listed = of_nodes.iter().filter(|name| is_listed(name)).count();
-        let mut entries = Architectures(value).entries();
-        let is_supported = entries.all(|entry| supported.contains(entry));
+        let listed = of_nodes.iter().filter(|name| lists(value, name)).count();
+        let is_supported = entries(value).all(|entry| supported.contains(entry));
         let count = of_nodes.len();
         let by_image = [of_nodes, others].concat().join(",");
         Some(match (is_supported, listed) {
@@ -170,7 +167,7 @@ impl<'f> Fixes<'_, 'f> {
 
     /// The advice for a template with one disk, if the value has several workload architectures.
     fn of_one_disk(&self, template: &Template<'f>, value: &str) -> Option<Fix> {
-        let supported = Architectures(value).supported(self.workload());
+        let supported = supported(value, self.workload());
         let is_wrong = matches!(template.source, Source::Pvc) && supported.len() > 1;
         is_wrong.then(|| {
             Fix::advice("list only the architecture of the disk in the architectures annotation")
@@ -207,7 +204,7 @@ impl<'f> Fixes<'_, 'f> {
                 "set the annotation to {only}, because the default preference {} is for {only}",
                 quote(preference)
             ),
-            Some((_, only)) if Architectures(&value).entries().any(|entry| entry == only) => {
+            Some((_, only)) if lists(&value, only) => {
                 format!("set the annotation to {value}")
             }
             _ => "set the annotation to the architectures of the image".to_owned(),
@@ -230,7 +227,7 @@ impl<'f> Fixes<'_, 'f> {
             && names.contains(&only)
         {
             let intended = &self.annotations_of(template).intended.value;
-            let listed = Architectures(intended).supported(self.workload());
+            let listed = supported(intended, self.workload());
             names.retain(|name| *name == only || listed.contains(name));
             let kept = if names.len() > 1 {
                 ", and keep the other listed architectures"
@@ -273,13 +270,11 @@ impl<'f> Fixes<'_, 'f> {
     fn is_denied(&self, template: &Template<'f>, value: &str) -> bool {
         let workload = self.workload();
         let denies = |rule: &Rule| self.settings.level(rule, Some(&template.name)) == Level::Deny;
-        let before = Architectures(template.architectures.as_deref().unwrap_or_default());
-        let after = Architectures(value);
-        if after.supported(workload).is_empty() {
+        if supported(value, workload).is_empty() {
             return !workload.is_empty() && denies(&architectures_unsupported::RULE);
         }
-        after.is_partial(workload)
-            && !before.is_partial(workload)
+        is_partial(value, workload)
+            && !is_partial(template.stated_architectures(), workload)
             && denies(&architectures_partial::RULE)
     }
 
@@ -315,10 +310,9 @@ impl<'f> Annotations<'f> {
     pub(super) fn new(side: &Side<'f>, template: &Template<'f>) -> Self {
         let list = side.configuration.hco.fields.templates.path();
         let field = Field::item(&list, template.index, template.json);
-        let value = template.architectures.as_deref().unwrap_or_default();
         Self {
             object: field.object().object("metadata").object("annotations"),
-            intended: corrected(Architectures(value), side.workload()),
+            intended: corrected(template.stated_architectures(), side.workload()),
         }
     }
 }

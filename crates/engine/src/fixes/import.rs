@@ -4,7 +4,6 @@ use kube_objects::edit::{PatchOperation, extend, set};
 use kube_objects::json::Kind;
 use kube_objects::text;
 use operator_models::hco::api_version::ApiVersion;
-use operator_models::hco::architectures::Architectures;
 use operator_models::hco::golden_image::{Annotation, GoldenImage};
 use operator_models::hco::import::{GATE, Gate};
 use operator_models::hco::template::{ARCHITECTURES, Template};
@@ -101,10 +100,9 @@ impl<'a> Fixes<'_, 'a> {
     fn without_annotation(&self) -> String {
         const SHOWN: usize = 3;
         let images = self.configuration().golden_images.iter();
-        let is_empty = |value: Architectures<'_>| value.0.is_empty();
         let without = images
             .filter(|image| image.annotation.is_of_spec())
-            .filter(|image| image.annotation.stated().is_none_or(is_empty));
+            .filter(|image| image.annotation.stated().is_none_or(str::is_empty));
         let names = without.filter_map(|image| Some(text::quote(&image.template?.name)));
         text::list(&names.collect::<Vec<_>>(), SHOWN)
     }
@@ -119,7 +117,7 @@ impl<'a> Fixes<'_, 'a> {
             let value = template.architectures.as_deref();
             match image.annotation {
                 Annotation::Spec(_) | Annotation::Unknown(_) => {
-                    let corrected = corrected(Architectures(value.unwrap_or_default()), workload);
+                    let corrected = corrected(template.stated_architectures(), workload);
                     let is_clear = corrected.is_certain && !corrected.value.is_empty();
                     let wanted = match self.fit(template, &corrected.value) {
                         Some(

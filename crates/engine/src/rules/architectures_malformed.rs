@@ -1,10 +1,12 @@
+use operator_models::hco::architectures::entries;
+
 use super::prelude::*;
 use crate::architecture::{Mistake, is_mistake, supported_by_kubevirt};
 
 pub(crate) static RULE: Rule =
     Rule::about_annotations("architectures-malformed", Level::Deny).repaired_by(Repair::Normalise);
 
-/// HCO silently drops an entry that is not equal to a workload architecture (see `Architectures::supported`). SSP trims
+/// HCO silently drops an entry that is not equal to a workload architecture (see `architectures::supported`). SSP trims
 /// entries (ssp-operator internal/operands/data-sources/reconcile.go, parseArchsAnnotation), HCO does not.
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
@@ -14,8 +16,7 @@ pub(crate) fn check<'f>(
     let annotations = configuration.annotations().filter(|_| !workload.is_empty());
     annotations.flat_map(move |(template, value)| {
         let mut seen = BTreeSet::new();
-        value
-            .entries()
+        entries(value)
             .filter(|entry| is_mistake(entry) && !workload.contains_key(*entry))
             .filter(move |entry| seen.insert(*entry))
             .map(move |entry| Violation::of_entry(configuration, template, entry, fact))

@@ -1,4 +1,4 @@
-use operator_models::hco::architectures::Architectures;
+use operator_models::hco::architectures::{is_partial, lists, supported};
 use operator_models::hco::template::Source;
 
 use super::prelude::*;
@@ -13,11 +13,11 @@ pub(crate) fn check<'f>(
     let workload = &census.workload;
     configuration
         .annotations()
-        .filter(|(_, value)| value.is_partial(workload))
+        .filter(|(_, value)| is_partial(value, workload))
         .map(move |(template, value)| Violation {
-            value: value.0.into(),
+            value: value.into(),
             ..Violation::of(&template.name, move || {
-                let supported = value.supported(workload);
+                let supported = supported(value, workload);
                 let missing = workload
                     .keys()
                     .filter(|name| !supported.contains(name.as_str()));
@@ -36,10 +36,7 @@ pub(crate) fn check<'f>(
 
 fn fixes<'f>(configuration: &Configuration<'_>, template: &'f Template<'f>) -> Vec<Proposal<'f>> {
     if let Some((preference, only)) = configuration.preferred_architecture(template)
-        && template
-            .architectures
-            .as_deref()
-            .is_some_and(|value| Architectures(value).entries().any(|entry| entry == only))
+        && lists(template.stated_architectures(), only)
     {
         let preference = quote(preference);
         return vec![Proposal::advice(format!(

@@ -1,3 +1,5 @@
+use operator_models::hco::architectures::supported;
+
 use super::prelude::*;
 use crate::architecture::corrected;
 
@@ -19,9 +21,9 @@ pub(crate) fn check<'f>(
     configuration.golden_images.iter().filter_map(move |image| {
         let value = image.annotation.stated()?;
         let is_violation =
-            !workload.is_empty() && !value.0.is_empty() && value.supported(workload).is_empty();
+            !workload.is_empty() && !value.is_empty() && supported(value, workload).is_empty();
         is_violation.then(|| Violation {
-            value: value.0.into(),
+            value: value.into(),
             ..Violation::of(image.name, move || {
                 describe(configuration, census, image, value)
             })
@@ -33,7 +35,7 @@ fn describe<'f>(
     configuration: &Configuration<'_>,
     census: &Census,
     image: &GoldenImage<'f>,
-    value: Architectures<'_>,
+    value: &str,
 ) -> Description<'f> {
     let workload = &census.workload;
     // The template whose annotation HCO reads, unless it is the one that HCO ships.
@@ -47,7 +49,7 @@ fn describe<'f>(
         (Some(template), _) => {
             let corrected = corrected(value, workload).value;
             let summary = "set the annotation";
-            let set = if Architectures(&corrected).supported(workload).is_empty() {
+            let set = if supported(&corrected, workload).is_empty() {
                 Proposal::List { template, summary }
             } else {
                 Proposal::Correct(template)
@@ -76,7 +78,7 @@ fn describe<'f>(
         fact: format!(
             "{what} {} lists {}, but the workload nodes report {}: HCO does not deploy the golden image.",
             quote(image.name),
-            quote(value.0),
+            quote(value),
             names(workload.keys())
         ),
         fixes,

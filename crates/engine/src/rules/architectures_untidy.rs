@@ -1,3 +1,5 @@
+use operator_models::hco::architectures::entries;
+
 use super::prelude::*;
 
 pub(crate) static RULE: Rule =
@@ -10,11 +12,10 @@ pub(crate) fn check<'f>(
     // `architectures-missing` reports an empty annotation.
     let annotations = configuration
         .annotations()
-        .filter(|(_, value)| !value.0.is_empty());
+        .filter(|(_, value)| !value.is_empty());
     annotations.flat_map(move |(template, value)| {
         let (mut seen, mut reported) = (BTreeSet::new(), BTreeSet::new());
-        value
-            .entries()
+        entries(value)
             .filter(move |entry| entry.trim().is_empty() || !seen.insert(*entry))
             .filter(move |entry| reported.insert(*entry))
             .map(move |entry| Violation::of_entry(configuration, template, entry, fact))

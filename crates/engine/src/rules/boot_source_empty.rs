@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use operator_models::forecast::Stopped;
+use operator_models::hco::architectures::lists;
 use operator_models::ssp::architecture::Architecture;
 
 use super::prelude::*;
@@ -90,10 +91,9 @@ impl EmptyBootSource<'_> {
         let mut annotations = self.side.configuration.annotations();
         let (_, annotation) = annotations.find(|(template, _)| template.name == name)?;
         let is_missing = |architecture: &Architecture| {
-            let listed = |entry: &str| entry == architecture.name();
             architecture.suffixed(managed) == self.target
                 && self.side.workload().contains_key(architecture.name())
-                && !annotation.entries().any(listed)
+                && !lists(annotation, architecture.name())
         };
         Architecture::ALL.into_iter().find(is_missing)
     }

@@ -1,4 +1,4 @@
-use operator_models::ssp::architecture::is_known;
+use operator_models::ssp::architecture::{is_known, knows_all};
 
 use super::prelude::*;
 
@@ -14,17 +14,13 @@ pub(crate) fn check<'f>(
     census: &'f Census,
 ) -> Option<Violation<'f>> {
     let stored = configuration.installation.stored;
-    let info = stored
-        .and_then(|stored| stored.node_info.as_ref())
-        .into_iter();
-    let listed = info.flat_map(|info| info.workload.iter().chain(&info.control_plane));
+    let listed = stored.and_then(|stored| stored.node_info.as_ref());
     // HCO denies every update while its status lists an unknown architecture.
-    let is_listed = listed.clone().any(|name| !is_known(name));
-    let unknown: BTreeSet<&str> = census
-        .workload
-        .keys()
-        .chain(&census.control_plane)
-        .chain(listed)
+    let is_listed = listed.is_some_and(|listed| !knows_all(listed));
+    let unknown: BTreeSet<&str> = [Some(census), listed]
+        .into_iter()
+        .flatten()
+        .flat_map(|census| census.workload.keys().chain(&census.control_plane))
         .map(String::as_str)
         .filter(|name| !is_known(name))
         .collect();

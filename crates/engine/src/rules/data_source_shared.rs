@@ -1,4 +1,4 @@
-use operator_models::forecast::{Conflict, Shared};
+use operator_models::forecast::Conflict;
 
 use super::prelude::*;
 
@@ -20,15 +20,17 @@ fn violation<'f>(
     Conflict {
         loser,
         winner,
-        shared,
+        is_about_crons,
+        name,
         names: objects,
         architectures,
     }: Conflict<'f>,
 ) -> Violation<'f> {
     // A common template that is not in a status may not exist, and HCO maintains common templates.
     let is_unlisted = |template: &SspTemplate<'_>| {
-        let mut listed = configuration.status_templates().iter();
-        template.index.is_none() && !listed.any(|listed| listed.name == template.name)
+        let stored = configuration.installation.stored.into_iter();
+        let mut listed = stored.flat_map(|stored| &stored.status_templates);
+        template.index.is_none() && !listed.any(|(listed, _)| listed == template.name)
     };
     let describe = move || {
         let template = quote(loser.name);
@@ -41,16 +43,17 @@ fn violation<'f>(
         } else {
             format!(" for {}", names(&architectures))
         };
-        let (field, fact, advice) = match shared {
-            Shared::DataImportCron(name) => (
+        let (field, fact, advice) = if is_about_crons {
+            (
                 ["metadata", "name"],
                 format!(
                     "Only one of the images of template {template} and {other} is imported: both create the DataImportCron {}, and which one wins is not determined.",
                     quote(name)
                 ),
                 "rename the template; names with the suffix of an architecture must differ, too",
-            ),
-            Shared::DataSource(name) => (
+            )
+        } else {
+            (
                 ["spec", "managedDataSource"],
                 format!(
                     "The image of template {template} is not imported{part}: {other} uses the same DataSource {}.",
@@ -64,7 +67,7 @@ fn violation<'f>(
                         "use another managedDataSource; to replace the image of a common template, use its name"
                     }
                 },
-            ),
+            )
         };
         // Users cannot correct a template that HCO adds.
         let index = loser.index.or_else(|| winner?.index);
@@ -76,9 +79,10 @@ fn violation<'f>(
     };
     Violation {
         // The same template can lose a DataSource before an update, and a DataImportCron after it.
-        value: match shared {
-            Shared::DataSource(_) => "DataSource".into(),
-            Shared::DataImportCron(_) => "DataImportCron".into(),
+        value: if is_about_crons {
+            "DataImportCron".into()
+        } else {
+            "DataSource".into()
         },
         parts: objects,
         is_doubtful: is_unlisted(loser) || winner.is_some_and(is_unlisted),

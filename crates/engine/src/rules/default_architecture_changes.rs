@@ -21,8 +21,8 @@ pub(crate) fn check<'f>(
     let before = before?;
     let configuration = &after.configuration;
     let is_patched = [before, after].iter().any(|side| {
-        let patches = &side.configuration.hco.patches;
-        jsonpatch::overrides(patches.kubevirt.as_deref(), &[DEFAULT])
+        let patch = side.configuration.hco.kubevirt_patch.as_deref();
+        jsonpatch::overrides(patch, &[DEFAULT])
     });
     let [old, new] = [
         before.census?.default_architecture()?,

@@ -1,3 +1,4 @@
+use operator_models::hco::architectures::supported;
 use operator_models::hco::template::DEFAULT_PREFERENCE;
 use operator_models::kubevirt::preference::required_architecture;
 
@@ -22,7 +23,7 @@ pub(crate) fn check<'f>(
         .filter_map(move |(template, value)| {
             let preference = configuration.default_preference(template)?;
             let required = required_architecture(preference)?;
-            let mut others = value.supported(&census.workload);
+            let mut others = supported(value, &census.workload);
             others.remove(required);
             (!others.is_empty()).then(|| Violation {
                 value: preference.into(),

@@ -1,5 +1,6 @@
 use kube_objects::text::list;
 use operator_models::cdi::image::{Availability, Contents};
+use operator_models::hco::architectures::entries;
 
 use super::prelude::*;
 use crate::architecture::is_architecture;
@@ -28,8 +29,7 @@ pub(crate) fn check<'f>(
         let value = image.annotation.value()?;
         let contents = images.contents_of(configuration, image)?.ok()?;
         let is_in_spec = matches!(image.annotation, Annotation::Spec(_));
-        let lacking: BTreeSet<&str> = value
-            .entries()
+        let lacking: BTreeSet<&str> = entries(value)
             .filter(|entry| {
                 is_architecture(entry)
                     && !contents.supported.contains(*entry)

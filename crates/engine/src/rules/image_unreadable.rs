@@ -1,4 +1,5 @@
 use kube_objects::text;
+use operator_models::hco::architectures::lists;
 
 use super::prelude::*;
 use crate::images;
@@ -13,10 +14,8 @@ pub(crate) fn check<'f>(
     images: &'f Images,
 ) -> impl Iterator<Item = Violation<'f>> {
     configuration.golden_images.iter().filter_map(move |image| {
-        let is_listed = |name: &str| {
-            let value = image.annotation.value();
-            value.is_none_or(|value| value.entries().any(|entry| entry == name))
-        };
+        let value = image.annotation.value();
+        let is_listed = |name: &str| value.is_none_or(|value| lists(value, name));
         let (architecture, why) = match images.contents_of(configuration, image)? {
             Ok(contents) => contents.unreadable().find(|(name, _)| is_listed(name))?,
             // The whole image is unreadable.

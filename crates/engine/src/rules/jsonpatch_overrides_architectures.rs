@@ -18,16 +18,16 @@ pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
 ) -> impl Iterator<Item = Violation<'f>> {
     let hco = configuration.hco;
-    let (patches, fields) = (&hco.patches, &hco.fields.patches);
+    let fields = &hco.fields;
     [
-        ("SSP", &fields.ssp, &patches.ssp, &IN_SSP[..]),
+        ("SSP", &fields.ssp_patch, &hco.ssp_patch, &IN_SSP[..]),
         (
             "KubeVirt",
-            &fields.kubevirt,
-            &patches.kubevirt,
+            &fields.kubevirt_patch,
+            &hco.kubevirt_patch,
             &IN_KUBEVIRT,
         ),
-        ("CDI", &fields.cdi, &patches.cdi, &IN_CDI),
+        ("CDI", &fields.cdi_patch, &hco.cdi_patch, &IN_CDI),
     ]
     .into_iter()
     .filter_map(|(resource, field, patch, overridden)| {

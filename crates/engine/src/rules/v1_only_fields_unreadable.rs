@@ -1,18 +1,11 @@
-use operator_models::hco::import::UnreadableV1Only;
-
 use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-unreadable", Level::Deny);
 
 pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violation<'f>> {
     let hco = configuration.hco;
-    let error = hco.import.unreadable_v1_only(configuration.version())?;
+    let why = hco.import.unreadable_v1_only(configuration.version())?;
     Some(Violation::new(move || {
-        let why = match error {
-            UnreadableV1Only::Json => "it is not valid JSON",
-            UnreadableV1Only::Type(why) => why,
-            UnreadableV1Only::Repeated(key) => &format!("{key} stands more than once"),
-        };
         let path = hco.fields.v1_only.path();
         Description {
             path: path.clone(),

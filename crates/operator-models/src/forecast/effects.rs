@@ -23,19 +23,14 @@ pub struct Conflict<'f> {
     pub loser: &'f SspTemplate<'f>,
     /// `None` if SSP itself uses the DataSource.
     pub winner: Option<&'f SspTemplate<'f>>,
-    pub shared: Shared<'f>,
+    /// Whether both want a DataImportCron with this name, of which SSP creates only one, in a random order. Otherwise, they
+    /// want a DataSource with this name.
+    pub is_about_crons: bool,
+    pub name: &'f str,
     /// The names of the objects that the template does not get, or may not get: all its DataSources, or one DataImportCron.
     pub names: BTreeSet<&'f str>,
     /// The architectures that the winner takes; empty if the template has no import left, or if that is not certain.
     pub architectures: BTreeSet<&'static str>,
-}
-
-/// The name of the object that two templates want.
-#[derive(Clone, Copy)]
-pub enum Shared<'f> {
-    DataSource(&'f str),
-    /// SSP creates only one of the DataImportCrons, in a random order.
-    DataImportCron(&'f str),
 }
 
 impl Forecast<'_> {
@@ -64,7 +59,8 @@ impl Forecast<'_> {
             Some(Conflict {
                 loser: self.templates.get(cron.template)?,
                 winner: replacing.or_else(|| pointers.get(name).copied()),
-                shared: Shared::DataSource(name),
+                is_about_crons: false,
+                name,
                 names: lost.iter().map(|lost| &*lost.cron.source.name).collect(),
                 architectures: of_winner.map(Architecture::name).collect(),
             })
@@ -80,7 +76,8 @@ impl Forecast<'_> {
             (winner.name != loser.name).then_some(Conflict {
                 loser,
                 winner: Some(winner),
-                shared: Shared::DataImportCron(&cron.key.name),
+                is_about_crons: true,
+                name: &cron.key.name,
                 names: BTreeSet::from([&*cron.key.name]),
                 architectures: BTreeSet::new(),
             })

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use kube_objects::json::{Field, Json, WrongType};
 use serde_json::{Value, json};
 
-use crate::hco::architectures::Architectures;
 use crate::hco::hyperconverged::HyperConverged;
 use crate::hco::template::{Enable, RegistrySource, Source, Template};
 
@@ -24,40 +23,33 @@ pub struct CommonTemplate {
     pub is_schedule_known: bool,
 }
 
-/// A template that HCO ships, as the status shows it.
-#[derive(Debug)]
-pub struct StatusTemplate {
-    pub name: String,
-    /// `None` if the spec overrides it, so that the status shows the user's version.
-    template: Option<CommonTemplate>,
-}
-
-impl StatusTemplate {
-    /// Reads an entry of the status; `None` if it is not a common template.
-    pub(super) fn read<'a>(index: usize, item: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
-        let status = item.object().object("status");
-        let is_common = status.field("commonTemplate").boolean()?;
-        let modified = status.field("modified").boolean()?;
-        let original = status.field("originalSupportedArchitectures").string()?;
-        if is_common != Some(true) {
-            return Ok(None);
-        }
-        let template = Template::read(index, item)?;
-        let spec = item.object().field("spec").json();
-        Ok(Some(Self {
-            name: template.name,
-            template: (modified != Some(true)).then(|| CommonTemplate {
-                registry: Some(template.source.registry().cloned().unwrap_or_default()),
-                // With the import on, the annotation is filtered, but the original is not.
-                architectures: original
-                    .filter(|original| !original.is_empty())
-                    .or(template.architectures),
-                is_annotation_known: true,
-                spec: spec.map(|spec| spec.text().to_owned()),
-                is_schedule_known: spec.is_some(),
-            }),
-        }))
+/// The name of a common template in the status, and the template, unless the spec overrides it; `None` if the entry is not
+/// a common template.
+pub(super) fn status_template<'a>(
+    index: usize,
+    item: &Field<'a>,
+) -> Result<Option<(String, Option<CommonTemplate>)>, WrongType<'a>> {
+    let status = item.object().object("status");
+    let is_common = status.field("commonTemplate").boolean()?;
+    let modified = status.field("modified").boolean()?;
+    let original = status.field("originalSupportedArchitectures").string()?;
+    if is_common != Some(true) {
+        return Ok(None);
     }
+    let template = Template::read(index, item)?;
+    let spec = item.object().field("spec").json();
+    let common = CommonTemplate {
+        registry: Some(template.source.registry().cloned().unwrap_or_default()),
+        // With the import on, the annotation is filtered, but the original is not.
+        architectures: original
+            .filter(|original| !original.is_empty())
+            .or(template.architectures),
+        is_annotation_known: true,
+        spec: spec.map(|spec| spec.text().to_owned()),
+        is_schedule_known: spec.is_some(),
+    };
+    let is_own = modified != Some(true);
+    Ok(Some((template.name, is_own.then_some(common))))
 }
 
 /// A template that HCO ships, as the settings state it.
@@ -147,7 +139,7 @@ const SHIPPED_BY_OPENSHIFT: [&str; 3] =
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, overrideDataImportSchedule.
 pub fn common_templates(
-    status: &[StatusTemplate],
+    status: &[(String, Option<CommonTemplate>)],
     setting: Option<&BTreeMap<String, StatedTemplate>>,
     schedule: Option<&str>,
     is_openshift: bool,
@@ -166,7 +158,7 @@ pub fn common_templates(
         let unknown = |name: &str| (name.to_owned(), CommonTemplate::default());
         table.extend(SHIPPED_BY_OPENSHIFT.map(unknown));
     }
-    for StatusTemplate { name, template } in status {
+    for (name, template) in status {
         if let Some(template) = template {
             table.insert(name.clone(), template.clone());
         } else {
@@ -210,9 +202,9 @@ pub enum Annotation<'a> {
 
 impl<'a> Annotation<'a> {
     /// The value that HCO reads, if HCO reads the annotation and its value is known.
-    pub fn value(self) -> Option<Architectures<'a>> {
+    pub fn value(self) -> Option<&'a str> {
         match self {
-            Self::Spec(value) | Self::Shipped(value) => value.map(Architectures),
+            Self::Spec(value) | Self::Shipped(value) => value,
             Self::ShippedUnknown | Self::Unknown(_) => None,
         }
     }
@@ -223,17 +215,17 @@ impl<'a> Annotation<'a> {
     }
 
     /// The value that HCO reads, or the value of the spec if it is not known whose annotation HCO uses.
-    pub fn stated(self) -> Option<Architectures<'a>> {
+    pub fn stated(self) -> Option<&'a str> {
         match self {
-            Self::Unknown(value) => value.map(Architectures),
+            Self::Unknown(value) => value,
             known => known.value(),
         }
     }
 
     /// The same, with all architectures for a value that HCO ships and that is not known.
-    pub fn possible(self) -> Option<Architectures<'a>> {
+    pub fn possible(self) -> Option<&'a str> {
         match self {
-            Self::ShippedUnknown => Some(Architectures("amd64,arm64,s390x")),
+            Self::ShippedUnknown => Some("amd64,arm64,s390x"),
             other => other.stated(),
         }
     }

@@ -4,9 +4,10 @@ use kube_objects::json::{Field, Json, Object, WrongType};
 use kube_objects::placement::{Placement, SelectorError, check_preferred};
 
 use crate::hco::api_version::ApiVersion;
-use crate::hco::golden_image::StatusTemplate;
-use crate::hco::import::{GATE, Gate, ImportFields, V1Only};
-use crate::hco::node_info::{NodeInfo, places};
+use crate::hco::golden_image::{CommonTemplate, status_template};
+use crate::hco::import::{GATE, Gate, ImportFields, read_v1_only};
+use crate::hco::node::Census;
+use crate::hco::node_info::{node_info, places};
 use crate::hco::template::Template;
 
 /// The annotation in which HCO's conversion stores the fields that only v1 has.
@@ -29,15 +30,10 @@ pub struct EvaluatedFields<'a> {
     pub node_affinity: Field<'a>,
     pub infra: Field<'a>,
     pub infra_affinity: Field<'a>,
-    pub patches: Patches<Field<'a>>,
-}
-
-/// One value for each jsonpatch annotation: for SSP, KubeVirt, and CDI.
-#[derive(Debug, PartialEq)]
-pub struct Patches<T> {
-    pub ssp: T,
-    pub kubevirt: T,
-    pub cdi: T,
+    /// The jsonpatch annotations.
+    pub ssp_patch: Field<'a>,
+    pub kubevirt_patch: Field<'a>,
+    pub cdi_patch: Field<'a>,
 }
 
 impl<'a> EvaluatedFields<'a> {
@@ -77,11 +73,9 @@ impl<'a> EvaluatedFields<'a> {
             node_affinity: workload.object("affinity").field("nodeAffinity"),
             infra_affinity: infra.object().object("affinity").field("nodeAffinity"),
             infra,
-            patches: Patches {
-                ssp: annotations.field("ssp.kubevirt.io/jsonpatch"),
-                kubevirt: annotations.field("kubevirt.kubevirt.io/jsonpatch"),
-                cdi: annotations.field("containerizeddataimporter.kubevirt.io/jsonpatch"),
-            },
+            ssp_patch: annotations.field("ssp.kubevirt.io/jsonpatch"),
+            kubevirt_patch: annotations.field("kubevirt.kubevirt.io/jsonpatch"),
+            cdi_patch: annotations.field("containerizeddataimporter.kubevirt.io/jsonpatch"),
         }
     }
 }
@@ -170,14 +164,18 @@ pub struct HyperConverged<'a> {
     pub places_infra: bool,
     /// The node affinity of the infrastructure. HCO does not use it to place workloads.
     pub infra: Placement,
-    pub patches: Patches<Option<String>>,
-    pub status_templates: Vec<StatusTemplate>,
+    pub ssp_patch: Option<String>,
+    pub kubevirt_patch: Option<String>,
+    pub cdi_patch: Option<String>,
+    /// The templates that HCO ships, as the status shows them; `None` if the spec overrides one, so that the status shows
+    /// the user's version.
+    pub status_templates: Vec<(String, Option<CommonTemplate>)>,
     pub status_version: Option<String>,
     /// The schedule in the status, which HCO has chosen for common templates.
     pub status_schedule: Option<String>,
     pub deploys_ssp: Option<bool>,
     /// The architectures in the status, if HCO has computed them for this object.
-    pub node_info: Option<NodeInfo>,
+    pub node_info: Option<Census>,
 }
 
 impl<'a> HyperConverged<'a> {
@@ -202,7 +200,7 @@ impl<'a> HyperConverged<'a> {
                 api_version: version,
                 field: fields.import.boolean()?,
                 gates: Gate::list(&fields.gates)?,
-                v1_only: V1Only::parse(v1_only.as_deref()),
+                v1_only: read_v1_only(v1_only.as_deref()),
             },
             is_stored: metadata.field("resourceVersion").is_present(),
             has_deploy_ovs: metadata
@@ -220,14 +218,12 @@ impl<'a> HyperConverged<'a> {
             places_infra: places(&fields.infra),
             infra_preferred_errors: infra.as_ref().map(check_preferred).unwrap_or_default(),
             infra: Placement::parse([], infra),
-            patches: Patches {
-                ssp: fields.patches.ssp.string()?,
-                kubevirt: fields.patches.kubevirt.string()?,
-                cdi: fields.patches.cdi.string()?,
-            },
+            ssp_patch: fields.ssp_patch.string()?,
+            kubevirt_patch: fields.kubevirt_patch.string()?,
+            cdi_patch: fields.cdi_patch.string()?,
             // HCO, not the user, writes the status, so an unreadable status counts as absent.
             status_templates: status_templates
-                .list(|index, item| StatusTemplate::read(index, &item))
+                .list(|index, item| status_template(index, &item))
                 .into_iter()
                 .flatten()
                 .flatten()
@@ -236,7 +232,7 @@ impl<'a> HyperConverged<'a> {
             status_version: operator_version(&status),
             status_schedule: status.field("dataImportSchedule").string().ok().flatten(),
             deploys_ssp: deploys_ssp(&status),
-            node_info: NodeInfo::read(&status).filter(|_| is_reconciled(&metadata, &status)),
+            node_info: node_info(&status).filter(|_| is_reconciled(&metadata, &status)),
             fields,
         })
     }

@@ -40,8 +40,9 @@ pub struct ImportFields {
     /// The field of v1, or the feature gate of v1beta1.
     pub field: Option<bool>,
     pub gates: Vec<Gate>,
-    /// The v1 fields that v1beta1 stores in an annotation; an error if HCO's conversion cannot read it.
-    pub v1_only: Result<V1Only, UnreadableV1Only>,
+    /// The import in the annotation in which v1beta1 stores the fields that only v1 has; an error if HCO's conversion cannot
+    /// read it.
+    pub v1_only: Result<Option<bool>, String>,
 }
 
 impl ImportFields {
@@ -55,39 +56,35 @@ impl ImportFields {
         if !version.has_import() {
             return Import::Disabled;
         }
-        let v1_only = match self.api_version {
-            ApiVersion::V1beta1 => self.v1_only(version),
-            ApiVersion::V1 => None,
-        };
         // In every version, v1beta1's gate counts as a field.
         let is_known = version.has_import_field() || self.api_version == ApiVersion::V1beta1;
         self.field
             .filter(|_| is_known)
-            .or_else(|| v1_only?.enabled)
-            .or_else(|| gate(&self.gates, version))
-            .or_else(|| gate(&v1_only?.gates, version))
+            .or_else(|| match self.api_version {
+                ApiVersion::V1beta1 => self.v1_only(version),
+                ApiVersion::V1 => gate(&self.gates, version),
+            })
             .unwrap_or(false)
             .into()
     }
 
-    /// The annotation, if this version of HCO reads it and can parse it.
-    fn v1_only(&self, version: HcoVersion) -> Option<&V1Only> {
+    /// The import in the annotation, if this version of HCO reads it and can parse it.
+    fn v1_only(&self, version: HcoVersion) -> Option<bool> {
         let v1_only = self.v1_only.as_ref().ok();
-        v1_only.filter(|_| version.has_import_field())
+        *v1_only.filter(|_| version.has_import_field())?
     }
 
     /// The import in the annotation of a v1 object. HCO keeps the annotation, and reads it at the next update in v1beta1.
     pub fn stored_in_v1_annotation(&self, version: HcoVersion) -> Option<Import> {
         let is_v1 = self.api_version == ApiVersion::V1;
-        let v1_only = self.v1_only(version).filter(|_| is_v1)?;
-        let enabled = v1_only.enabled.or_else(|| gate(&v1_only.gates, version))?;
-        Some(enabled.into())
+        self.v1_only(version).filter(|_| is_v1).map(Import::from)
     }
 
     /// Why HCO cannot convert a v1beta1 object to v1.
-    pub fn unreadable_v1_only(&self, version: HcoVersion) -> Option<&UnreadableV1Only> {
+    pub fn unreadable_v1_only(&self, version: HcoVersion) -> Option<&str> {
         let is_read = self.api_version == ApiVersion::V1beta1 && version.has_import_field();
-        self.v1_only.as_ref().err().filter(|_| is_read)
+        let why = self.v1_only.as_ref().err();
+        why.map(String::as_str).filter(|_| is_read)
     }
 
     /// The import after an update, after HCO's mutating webhook has changed the object. That webhook runs before any
@@ -196,58 +193,43 @@ impl Gate {
     }
 }
 
-/// The fields of the import in the annotation `hco.kubevirt.io/v1-only-fields`.
-#[derive(Debug, Default)]
-pub struct V1Only {
-    enabled: Option<bool>,
-    gates: Vec<Gate>,
+/// The import in the annotation `hco.kubevirt.io/v1-only-fields`, or why HCO cannot read the annotation.
+///
+/// MIRRORS: hyperconverged-cluster-operator api/v1beta1/conversion.go, restoreV1OnlyFields and v1OnlyFields: one value of
+/// the wrong type makes the conversion of the whole object fail. The versions of HCO with this annotation ignore the
+/// letter case of gates.
+///
+/// DIVERGES: Go merges a key of the import that stands more than once, in any letter case. It keeps the value before a
+/// null, and the elements of an earlier list.
+pub(super) fn read_v1_only(annotation: Option<&str>) -> Result<Option<bool>, String> {
+    let Some(annotation) = annotation.filter(|annotation| !annotation.is_empty()) else {
+        return Ok(None);
+    };
+    let json = Json::parse(annotation.as_bytes()).map_err(|_| "it is not valid JSON")?;
+    if let Some(key) = repeated_key(json) {
+        return Err(format!("{key} stands more than once"));
+    }
+    import_in_v1_only(&Object::root(json)).map_err(|error| error.to_string())
 }
 
-#[derive(Debug)]
-pub enum UnreadableV1Only {
-    Json,
-    /// A value has a type that HCO does not expect: the field and its type.
-    Type(String),
-    /// This key of the import stands more than once, in any letter case.
-    ///
-    /// DIVERGES: Go merges what it decodes. It keeps the value before a null, and the elements of an earlier list.
-    Repeated(&'static str),
-}
-
-impl V1Only {
-    /// MIRRORS: hyperconverged-cluster-operator api/v1beta1/conversion.go, restoreV1OnlyFields and
-    /// v1OnlyFields: one value of the wrong type makes the conversion of the whole object fail.
-    pub fn parse(annotation: Option<&str>) -> Result<Self, UnreadableV1Only> {
-        let Some(annotation) = annotation.filter(|annotation| !annotation.is_empty()) else {
-            return Ok(Self::default());
-        };
-        let json = Json::parse(annotation.as_bytes()).map_err(|_| UnreadableV1Only::Json)?;
-        match repeated_key(json) {
-            Some(key) => Err(UnreadableV1Only::Repeated(key)),
-            None => Self::read(json).map_err(|error| UnreadableV1Only::Type(error.to_string())),
-        }
+fn import_in_v1_only<'a>(object: &Object<'a>) -> Result<Option<bool>, WrongType<'a>> {
+    for flag in [
+        "deployNetworkResourcesInjector",
+        "mdevConfigEnable",
+        "persistentReservationEnabled",
+    ] {
+        object.field_of_any_case(flag).boolean()?;
     }
-
-    fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
-        let object = Object::root(json);
-        for flag in [
-            "deployNetworkResourcesInjector",
-            "mdevConfigEnable",
-            "persistentReservationEnabled",
-        ] {
-            object.field_of_any_case(flag).boolean()?;
-        }
-        let observability = object.field_of_any_case("observability").object();
-        for list in ["allowedAlerts", "allowedRecordingRules"] {
-            observability.field_of_any_case(list).strings()?;
-        }
-        let workloads = observability.field_of_any_case("workloads").object();
-        workloads.field_of_any_case("allowedMetrics").strings()?;
-        Ok(Self {
-            enabled: object.field_of_any_case("multiArchEnabled").boolean()?,
-            gates: Gate::strict_list(&object.field_of_any_case("featureGates"))?,
-        })
+    let observability = object.field_of_any_case("observability").object();
+    for list in ["allowedAlerts", "allowedRecordingRules"] {
+        observability.field_of_any_case(list).strings()?;
     }
+    let workloads = observability.field_of_any_case("workloads").object();
+    workloads.field_of_any_case("allowedMetrics").strings()?;
+    let enabled = object.field_of_any_case("multiArchEnabled").boolean()?;
+    let gates = Gate::strict_list(&object.field_of_any_case("featureGates"))?;
+    let gate = gates.into_iter().find(|gate| gate.is_import);
+    Ok(enabled.or(gate.map(|gate| gate.enabled)))
 }
 
 fn repeated_key(json: Json<'_>) -> Option<&'static str> {

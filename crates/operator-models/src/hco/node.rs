@@ -21,6 +21,8 @@ pub struct Census {
     pub workload: BTreeMap<String, usize>,
     /// The architectures of the control-plane nodes, regardless of the placement.
     pub control_plane: BTreeSet<String>,
+    /// KubeVirt's default architecture, if it is in the status of the HyperConverged. Older versions of HCO do not write it.
+    pub stated_default: Option<String>,
 }
 
 /// Counts the nodes of a list, once for each placement.

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use kube_objects::json::{Field, Json, Object, WrongType};
 
+use crate::hco::node::Census;
+
 /// The architectures of nodes in the status of a cluster's only HyperConverged.
 #[derive(Debug, Default)]
 pub struct Observed {
@@ -37,28 +39,20 @@ impl Observed {
     }
 }
 
-/// The architectures that HCO has read from the nodes, and that it uses for its decisions.
+/// The architectures that HCO has read from the nodes, and that it uses for its decisions; `None` unless the status lists
+/// architectures of both kinds of nodes. An unreadable status counts as absent.
 ///
 /// MIRRORS: hyperconverged-cluster-operator api/v1beta1, `NodeInfoStatus`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NodeInfo {
-    pub workload: Vec<String>,
-    pub control_plane: Vec<String>,
-    /// KubeVirt's default architecture. Older versions of HCO do not write it.
-    pub default_architecture: Option<String>,
-}
-
-impl NodeInfo {
-    /// `None` unless the status lists architectures of both kinds of nodes. An unreadable status counts as absent.
-    pub fn read(status: &Object<'_>) -> Option<Self> {
-        let info = status.object("nodeInfo");
-        let default = info.field("defaultWorkloadArchitecture").string().ok();
-        Some(Self {
-            workload: names(&info, "workloadsArchitectures").ok()??,
-            control_plane: names(&info, "controlPlaneArchitectures").ok()??,
-            default_architecture: default.flatten().filter(|name| !name.is_empty()),
-        })
-    }
+pub(super) fn node_info(status: &Object<'_>) -> Option<Census> {
+    let info = status.object("nodeInfo");
+    let workload = names(&info, "workloadsArchitectures").ok()??;
+    let control_plane = names(&info, "controlPlaneArchitectures").ok()??;
+    let default = info.field("defaultWorkloadArchitecture").string().ok();
+    Some(Census {
+        workload: workload.into_iter().map(|name| (name, 1)).collect(),
+        control_plane: control_plane.into_iter().collect(),
+        stated_default: default.flatten().filter(|name| !name.is_empty()),
+    })
 }
 
 /// The names in a list, without empty ones; `None` if there are none.

@@ -77,6 +77,11 @@ impl<'a> Template<'a> {
         })
     }
 
+    /// The value of the architectures annotation; empty without one.
+    pub fn stated_architectures(&self) -> &str {
+        self.architectures.as_deref().unwrap_or_default()
+    }
+
     pub fn is_enabled(&self) -> bool {
         self.enable == Enable::Enabled
     }
