@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use operator_models::forecast::{self, Changes, Forecast, Given, Objects, Rejected, State};
+use operator_models::forecast::{self, Changes, Forecast, Given, NoForecast, Objects, State};
 use operator_models::hco::node::Census;
 
 use crate::cluster::Unreadable;
@@ -29,24 +29,11 @@ pub(crate) struct Side<'a> {
     pub(crate) forecast: Result<Forecast<'a>, NoForecast<'a>>,
 }
 
-#[derive(Debug)]
-pub(crate) enum NoForecast<'a> {
-    /// The nodes were not read, or cannot be read.
-    NodesUnknown,
-    NotDeployed,
-    Rejected(Rejected<'a>),
-    /// HCO's schema rejects a template. The forecast is the one without this rejection.
-    Mistyped(Box<Forecast<'a>>),
-}
-
 impl<'a> Side<'a> {
     pub(crate) fn new(configuration: Configuration<'a>, census: Option<&'a Census>) -> Self {
         let forecast = match given(&configuration, census) {
-            Ok(_) if configuration.contradicts_itself => Err(NoForecast::Rejected(Rejected::ByHco)),
-            Ok(given) => Forecast::new(&given).map_err(|rejected| match rejected {
-                Rejected::Mistyped => NoForecast::Mistyped(Box::new(Forecast::of_accepted(&given))),
-                rejected => NoForecast::Rejected(rejected),
-            }),
+            Ok(_) if configuration.contradicts_itself => Err(NoForecast::ByHco),
+            Ok(given) => Forecast::new(&given),
             Err(none) => Err(none),
         };
         Self {
@@ -81,9 +68,9 @@ impl<'a> Side<'a> {
     }
 
     pub(crate) fn is_rejected(&self) -> bool {
-        matches!(
+        !matches!(
             self.forecast,
-            Err(NoForecast::Rejected(_) | NoForecast::Mistyped(_))
+            Ok(_) | Err(NoForecast::NodesUnknown | NoForecast::NotDeployed)
         )
     }
 

@@ -122,7 +122,7 @@ impl Images {
                     images.other_sources.insert(text::quote(image.name));
                 }
                 Some(Err(why)) => {
-                    let answer = Rc::new(Err(Unknown::Url(why)));
+                    let answer = Rc::new(Err(why));
                     images.answers.insert(key(), answer);
                 }
                 Some(Ok(image)) if !is_allowed(image.host()) => {

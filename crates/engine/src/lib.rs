@@ -63,9 +63,7 @@ pub use fix::Fix;
 pub use kube_objects::edit::PatchOperation;
 pub use kube_objects::placement;
 pub use kube_objects::text::{Foreign, escape, is_invisible};
-pub use operator_models::cdi::image::{
-    Availability, Contents, Image, ImageKind, Registry, Unimportable, Unknown,
-};
+pub use operator_models::cdi::image::{Availability, Contents, Image, Registry, Unknown};
 pub use operator_models::forecast::{Objects, Stopped};
 pub use operator_models::hco::import::Import;
 pub use operator_models::hco::node;
@@ -79,4 +77,4 @@ pub use rule::{Condition, Level, Repair, Rule, Subject};
 pub use rules::RULES;
 pub use version::{StatedVersion, VersionSource};
 pub use violation::Consequence;
-pub use words::{why_unimportable, why_unknown};
+pub use words::why_unknown;

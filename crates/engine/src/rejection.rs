@@ -3,7 +3,6 @@
 use kube_objects::path::FieldPath;
 use kube_objects::text::{escape, quote};
 use operator_models::cdi::data_import_cron::{NAME_MAX, Rejection};
-use operator_models::cdi::data_source;
 
 /// The text about a rejection, for users.
 pub(crate) struct Explanation {
@@ -75,6 +74,20 @@ pub(crate) fn explain(rejection: &Rejection) -> Explanation {
         Rejection::DataSourceLabelInvalid => {
             managed("managedDataSource is not a valid value of a label")
         }
+        Rejection::ManagedDataSourceTooLongForObject => {
+            managed("managedDataSource has more than 253 characters")
+        }
+        Rejection::ManagedDataSourceInvalid => {
+            managed("managedDataSource is not a DNS-1123 subdomain")
+        }
+        Rejection::CronLabelTooLong => in_metadata(
+            "name",
+            "the name of the template, with its suffix, has more than 63 characters",
+        ),
+        Rejection::CronLabelInvalid => in_metadata(
+            "name",
+            "the name of the template is not a valid value of a label",
+        ),
         Rejection::ScheduleInvalid => in_spec(
             "schedule",
             "the schedule is not a valid cron expression",
@@ -168,23 +181,5 @@ pub(crate) fn explain(rejection: &Rejection) -> Explanation {
             &format!("contentType is {}", quote(value)),
             "remove the field, because a DataImportCron cannot set it",
         ),
-    }
-}
-
-pub(crate) fn data_source_reason(rejection: data_source::SourceRejection) -> &'static str {
-    match rejection {
-        data_source::SourceRejection::NameMissing => "managedDataSource is missing",
-        data_source::SourceRejection::NameInvalid => {
-            "managedDataSource is not a DNS-1123 subdomain"
-        }
-        data_source::SourceRejection::NameTooLong => {
-            "managedDataSource has more than 253 characters"
-        }
-        data_source::SourceRejection::CronLabelTooLong => {
-            "the name of the template, with its suffix, has more than 63 characters"
-        }
-        data_source::SourceRejection::CronLabelInvalid => {
-            "the name of the template is not a valid value of a label"
-        }
     }
 }

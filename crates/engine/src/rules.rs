@@ -65,14 +65,14 @@ mod prelude {
     pub(super) use kube_objects::path::FieldPath;
     pub(super) use kube_objects::text::{escape, quote};
     pub(super) use operator_models::cdi::data_import_cron::{NeverRuns, Rejection};
-    pub(super) use operator_models::forecast::{Changes, Cron, Forecast, SspTemplate};
+    pub(super) use operator_models::forecast::{Changes, Cron, Forecast, NoForecast, SspTemplate};
     pub(super) use operator_models::hco::golden_image::{Annotation, GoldenImage};
     pub(super) use operator_models::hco::import::{GATE, Import};
     pub(super) use operator_models::hco::node::Census;
     pub(super) use operator_models::hco::template::Template;
     pub(super) use operator_models::ssp::data_sources::Key;
 
-    pub(super) use crate::change::{NoForecast, Side};
+    pub(super) use crate::change::Side;
     pub(super) use crate::configuration::{Configuration, Origin};
     pub(super) use crate::fix::Fix;
     pub(super) use crate::images::Images;

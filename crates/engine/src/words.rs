@@ -1,7 +1,7 @@
 //! Texts that several rules and fixes share.
 
 use kube_objects::text::{self, escape, quote};
-use operator_models::cdi::image::{MOST_ARCHITECTURES, Unimportable, Unknown};
+use operator_models::cdi::image::{MOST_ARCHITECTURES, Unknown};
 use operator_models::forecast::unsuffixed;
 use operator_models::ssp::bundle;
 use operator_models::ssp::data_sources::{
@@ -20,7 +20,13 @@ pub(crate) fn names(names: impl IntoIterator<Item = impl AsRef<str>>) -> String 
 /// Why the contents of an image are unknown. The text can contain a part from an external source.
 pub fn why_unknown(unknown: &Unknown) -> String {
     match unknown {
-        Unknown::Url(why) => why_unimportable(*why).to_owned(),
+        Unknown::Url => "the URL is not a valid image reference".to_owned(),
+        Unknown::TagAndDigest => {
+            "CDI does not support a URL with both a tag and a digest".to_owned()
+        }
+        Unknown::UrlWithDigest => {
+            "the URL has a digest, but CDI adds the digest itself: use a tag".to_owned()
+        }
         Unknown::Host(why) | Unknown::Schema(why) => why.clone(),
         Unknown::TooLarge => "the manifest is larger than 1 MiB".to_owned(),
         Unknown::Json(why) => format!("the manifest is not valid JSON: {why}"),
@@ -30,14 +36,6 @@ pub fn why_unknown(unknown: &Unknown) -> String {
         Unknown::NoLinux => "the manifest lists no Linux image".to_owned(),
         Unknown::NoPlatform => "an entry of the index has no platform".to_owned(),
         Unknown::Digest => "the digest of an entry of the index is not valid".to_owned(),
-    }
-}
-
-pub fn why_unimportable(why: Unimportable) -> &'static str {
-    match why {
-        Unimportable::Invalid => "the URL is not a valid image reference",
-        Unimportable::TagAndDigest => "CDI does not support a URL with both a tag and a digest",
-        Unimportable::Digest => "the URL has a digest, but CDI adds the digest itself: use a tag",
     }
 }
 

@@ -13,9 +13,7 @@ use anstyle::Style;
 use anyhow::{Context as _, Result, bail};
 use cluster::field::{name, text};
 use cluster::foreign::{self, one_line};
-use engine::{
-    Availability, Contents, Image, ImageKind, is_architecture, why_unimportable, why_unknown,
-};
+use engine::{Availability, Contents, Image, is_architecture, why_unknown};
 use policy_host::Registries;
 use registry::Sources;
 use serde::Serialize;
@@ -138,7 +136,7 @@ impl Asked {
                 Some(Ok(image)) => self.image(image, Some(place)),
                 Some(Err(why)) => {
                     let Place { name, file, line } = &place;
-                    let why = why_unimportable(why);
+                    let why = why_unknown(&why);
                     let failure = format!("{file}:{line}: template `{name}`: {url}: {why}");
                     self.failures.push(one_line(&failure));
                 }
@@ -225,9 +223,9 @@ fn notes(contents: &Contents) -> BTreeMap<&str, String> {
     let mut notes = BTreeMap::new();
     for (name, found) in &contents.availability {
         let note = match found {
-            Availability::Present(ImageKind::ContainerDisk) | Availability::Absent => continue,
+            Availability::Present | Availability::Absent => continue,
             // No release of CDI has this yet: commit 2fb3fd570.
-            Availability::Present(ImageKind::Bootc) => {
+            Availability::Bootc => {
                 "a bootc image, which later versions of CDI do not import".to_owned()
             }
             Availability::ListedButMissing => {

@@ -4,6 +4,7 @@ mod changes;
 mod effects;
 mod objects;
 mod state;
+mod wanted;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,18 +12,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cdi::data_import_cron::{DataImportCron, Rejection};
+use crate::cdi::data_import_cron::Rejection;
 use crate::cdi::data_source;
 use crate::hco::golden_image::{accepted_images, golden_images, invalid};
 use crate::hco::import::Import;
 use crate::hco::jsonpatch::SspPatch;
 use crate::ssp::architecture::{Architecture, architectures, unknown_architecture};
-use crate::ssp::data_sources::{Key, LostCron, Wanted};
+use crate::ssp::data_sources::Key;
 use crate::ssp::template::ssp_templates;
 
-pub use self::changes::{
-    Changes, CronChanges, DataSourceChanges, DiskChanges, Retarget, changes, lost_image,
-};
+pub use self::changes::{Changes, CronChanges, DataSourceChanges, Retarget, changes, lost_image};
 pub use self::effects::{Conflict, ImportStop};
 pub use self::objects::Objects;
 pub use self::state::{Disk, State};
@@ -30,17 +29,20 @@ pub use crate::cdi::data_import_cron::ImageOrigin;
 pub use crate::ssp::data_sources::{CreatedBy, Cron, DataSource};
 pub use crate::ssp::template::{Given, SspTemplate};
 
-/// The component that rejects the object, so that the cluster does not change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rejected<'a> {
+/// Why the cluster does not change: who rejects the object, or what is not known.
+#[derive(Debug)]
+pub enum NoForecast<'a> {
+    /// The nodes were not read, or cannot be read.
+    NodesUnknown,
+    NotDeployed,
     /// HCO rejects the HyperConverged, or fails to reconcile it.
     ByHco,
     /// A field of a template has a wrong type or an unknown contentType, so that the schema of HCO, or HCO, rejects the
-    /// HyperConverged.
+    /// HyperConverged. The forecast is the one without this rejection.
     ///
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go, which decodes the
     /// whole object.
-    Mistyped,
+    Mistyped(Box<Forecast<'a>>),
     /// SSP rejects this architecture of a node, whether the import is on or off.
     UnknownArchitecture(&'a str),
     /// SSP rejects the object, because the import is on and no node has an architecture.
@@ -77,7 +79,7 @@ pub struct Forecast<'a> {
     /// The names of the DataSources that SSP creates for templates of the spec, in its order.
     pointers: Vec<Key>,
     /// The crons that do not exist because of another template, sorted by template and name.
-    pub lost: Vec<LostCron>,
+    pub lost: Vec<Cron>,
     /// The names that several crons with different DataSources share.
     pub same_name: BTreeSet<Key>,
     pub stopped: Option<Stopped>,
@@ -87,27 +89,27 @@ pub struct Forecast<'a> {
 }
 
 impl<'a> Forecast<'a> {
-    /// The forecast for an object, or the component that rejects it. Whether the object contradicts itself about the import
+    /// The forecast for an object, or why there is none. Whether the object contradicts itself about the import
     /// depends on the object before the update, and is not checked here.
-    pub fn new(given: &Given<'a>) -> Result<Self, Rejected<'a>> {
+    pub fn new(given: &Given<'a>) -> Result<Self, NoForecast<'a>> {
         if is_rejected(given) {
-            return Err(Rejected::ByHco);
+            return Err(NoForecast::ByHco);
         }
         let images = golden_images(given.hco, given.common);
         let templates = ssp_templates(given, &images);
         if templates.iter().any(SspTemplate::is_mistyped) {
-            return Err(Rejected::Mistyped);
+            return Err(NoForecast::Mistyped(Box::new(Self::of_accepted(given))));
         }
         let census = given.census;
         if let Some(unknown) = unknown_architecture(census) {
-            return Err(Rejected::UnknownArchitecture(unknown));
+            return Err(NoForecast::UnknownArchitecture(unknown));
         }
         let is_multi_arch = ssp_patch(given, &templates).enables_import(given.import);
         if is_multi_arch && census.workload.is_empty() && census.control_plane.is_empty() {
-            return Err(Rejected::NoArchitecture);
+            return Err(NoForecast::NoArchitecture);
         }
         if templates.iter().any(|template| template.name.is_empty()) {
-            return Err(Rejected::NameMissing);
+            return Err(NoForecast::NameMissing);
         }
         Ok(Self::with_templates(given, templates))
     }
@@ -123,29 +125,21 @@ impl<'a> Forecast<'a> {
     fn with_templates(given: &Given<'a>, templates: Vec<SspTemplate<'a>>) -> Self {
         let patch = ssp_patch(given, &templates);
         let is_multi_arch = patch.enables_import(given.import);
-        let architectures = architectures(given.census, is_multi_arch);
-        let wanted = Wanted::new(
-            &templates,
-            &architectures,
-            is_multi_arch,
-            given.golden_namespace,
-        );
-        // The crons of one template have different names, unless their name is invalid.
-        let mut crons: Vec<Cron> = wanted.crons.into_values().collect();
-        crons.sort_by_cached_key(|cron| (cron.template, cron.key.clone(), cron.source.clone()));
         let mut forecast = Self {
             import: is_multi_arch.into(),
-            architectures,
+            architectures: architectures(given.census, is_multi_arch),
             golden_namespace: given.golden_namespace,
-            same_name: same_names(&crons),
+            same_name: BTreeSet::new(),
             templates,
-            crons,
-            data_sources: wanted.data_sources,
-            pointers: wanted.pointers,
-            lost: wanted.lost,
+            crons: Vec::new(),
+            data_sources: BTreeMap::new(),
+            pointers: Vec::new(),
+            lost: Vec::new(),
             stopped: None,
             uncertain: patch.uncertain,
         };
+        forecast.add_wanted();
+        forecast.same_name = same_names(&forecast.crons);
         forecast.complete_data_sources();
         forecast.stopped = forecast.find_stop();
         forecast
@@ -171,7 +165,7 @@ impl<'a> Forecast<'a> {
         // SSP's client does not send an object without a name, so SSP stops there.
         let reaches_crons = !sources
             .values()
-            .any(|source| source.rejected == Some(data_source::SourceRejection::NameMissing));
+            .any(|source| source.rejected == Some(Rejection::ManagedDataSourceMissing));
         if self.same_name.is_empty() {
             for (index, cron) in self.crons.iter().enumerate() {
                 if reaches_crons
@@ -287,7 +281,7 @@ impl<'a> Forecast<'a> {
     pub fn lost_templates(&self) -> BTreeSet<&str> {
         self.lost
             .iter()
-            .filter_map(|lost| Some(self.templates.get(lost.cron.template)?.name))
+            .filter_map(|lost| Some(self.templates.get(lost.template)?.name))
             .collect()
     }
 
@@ -304,12 +298,6 @@ impl<'a> Forecast<'a> {
     pub fn source(&self, name: &str) -> Option<&DataSource> {
         let key = Key::new(Arc::clone(self.golden_namespace), name);
         self.data_sources.get(&key)
-    }
-
-    /// The cron as CDI sees it.
-    pub fn cdi_cron<'f>(&'f self, cron: &'f Cron) -> Option<DataImportCron<'f>> {
-        let template = self.templates.get(cron.template)?;
-        Some(template.cdi_cron(&cron.key, &cron.source, cron.architecture))
     }
 }
 

@@ -2,11 +2,11 @@
 
 use kube_objects::text::{Foreign, cut};
 use operator_models::cdi::data_import_cron::NeverRuns;
-use operator_models::forecast::{Cron, Forecast, Rejected};
+use operator_models::forecast::{Cron, Forecast, NoForecast};
 use operator_models::ssp::architecture::Architecture;
 
 use super::names;
-use crate::change::{NoForecast, Side};
+use crate::change::Side;
 use crate::configuration::Configuration;
 use crate::rejection::explain;
 use crate::report::{CronReport, DataSourceReport, ForecastReport, NoForecastReport};
@@ -35,12 +35,13 @@ pub(super) fn none(reason: &NoForecast<'_>) -> NoForecastReport {
     match reason {
         NoForecast::NodesUnknown => NoForecastReport::NodesUnknown,
         NoForecast::NotDeployed => NoForecastReport::NotDeployed,
-        NoForecast::Rejected(Rejected::UnknownArchitecture(name)) => {
+        NoForecast::UnknownArchitecture(name) => {
             NoForecastReport::Architecture(Foreign::from(*name))
         }
-        NoForecast::Rejected(Rejected::NoArchitecture) => NoForecastReport::NoArchitecture,
-        NoForecast::Rejected(Rejected::ByHco | Rejected::Mistyped | Rejected::NameMissing)
-        | NoForecast::Mistyped(_) => NoForecastReport::RejectedByHco,
+        NoForecast::NoArchitecture => NoForecastReport::NoArchitecture,
+        NoForecast::ByHco | NoForecast::NameMissing | NoForecast::Mistyped(_) => {
+            NoForecastReport::RejectedByHco
+        }
     }
 }
 

@@ -14,15 +14,14 @@ pub(crate) fn check<'f>(
     after: &'f Configuration<'f>,
     changes: &'f Changes,
 ) -> Option<Violation<'f>> {
-    let disks = &changes.disks;
-    let imported = disks.deleted.intersection(&disks.imported);
+    let deleted = &changes.deleted_disks;
+    let imported = deleted.intersection(&changes.imported_disks);
     let mut replaced = BTreeSet::from_iter(&changes.empty_meanwhile);
     replaced.extend(imported.map(|disk| &disk.data_source));
     (!replaced.is_empty()).then(|| {
         Violation::new(move || {
-            let mut deleted = disks.deleted.iter();
             // If no disk is deleted, a pointer moves to a disk that does not exist yet.
-            let does = if deleted.any(|disk| replaced.contains(&disk.data_source)) {
+            let does = if deleted.iter().any(|disk| replaced.contains(&disk.data_source)) {
                 "replaces the"
             } else {
                 "needs a new"

@@ -1,9 +1,5 @@
 use kube_objects::name::is_dns1123_subdomain;
-use operator_models::cdi::data_import_cron::{
-    MANAGED_DATA_SOURCE, NAME, NAME_MAX, POLLED_NAME_MAX,
-};
-use operator_models::cdi::data_source;
-use operator_models::forecast::Rejected;
+use operator_models::cdi::data_import_cron::{NAME, NAME_MAX, POLLED_NAME_MAX};
 
 use super::prelude::*;
 use crate::rejection;
@@ -26,7 +22,7 @@ enum Reason<'f> {
     /// The name is missing, or invalid on any nodes.
     Syntax,
     DataImportCron(&'f Rejection),
-    DataSource(data_source::SourceRejection),
+    DataSource(&'f Rejection),
     CronJob,
 }
 
@@ -58,7 +54,7 @@ pub(crate) fn check<'f>(side: &'f Side<'f>) -> Box<dyn Iterator<Item = Violation
         return Box::new(invalid);
     }
     let is_invalid: fn(&str) -> bool = match &side.forecast {
-        Err(NoForecast::Rejected(Rejected::NameMissing)) => str::is_empty,
+        Err(NoForecast::NameMissing) => str::is_empty,
         // Some names are invalid on any nodes.
         Err(NoForecast::NodesUnknown) => {
             |name| !is_dns1123_subdomain(name) || name.len() > NAME_MAX
@@ -85,7 +81,10 @@ pub(crate) fn check<'f>(side: &'f Side<'f>) -> Box<dyn Iterator<Item = Violation
     Box::new(invalid)
 }
 
-fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<([&'static str; 2], Reason<'f>)> {
+fn problem<'f>(
+    forecast: &'f Forecast<'_>,
+    cron: &'f Cron,
+) -> Option<([&'static str; 2], Reason<'f>)> {
     // A field of a wrong type reads as an empty one, and `data-import-cron-rejected` reports it.
     if cron.rejected().is_some_and(Rejection::is_of_schema) {
         return None;
@@ -96,12 +95,7 @@ fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<([&'static str
         return Some((field, Reason::DataImportCron(rejection)));
     }
     if let Some(rejection) = forecast.rejected_source(cron) {
-        let field = match rejection {
-            data_source::SourceRejection::CronLabelTooLong
-            | data_source::SourceRejection::CronLabelInvalid => NAME,
-            _ => MANAGED_DATA_SOURCE,
-        };
-        return Some((field, Reason::DataSource(rejection)));
+        return Some((rejection.invalid_name()?, Reason::DataSource(rejection)));
     }
     let is_too_long = cron.never_runs().contains(&NeverRuns::NameTooLong);
     is_too_long.then_some((NAME, Reason::CronJob))
@@ -140,7 +134,7 @@ impl InvalidName<'_> {
             ),
             Reason::DataSource(reason) => format!(
                 "{field} of template {name} makes a DataSource invalid ({}): SSP stops and updates no golden image.",
-                rejection::data_source_reason(reason)
+                rejection::explain(reason).reason
             ),
             Reason::CronJob => format!(
                 "{field} of template {name} has more than {} characters, so no CronJob can be created for it: its image is never imported.",

@@ -13,10 +13,10 @@ use kube_objects::label::{key_error, value_error};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 
 pub use crate::cdi::data_import_cron::rejection::{MANAGED_DATA_SOURCE, NAME, Rejection};
-use crate::cdi::data_import_cron::schedule::Schedule;
 pub use crate::cdi::data_import_cron::source::SOURCE_KINDS;
 use crate::cdi::data_import_cron::source::Source;
 pub use crate::cdi::data_import_cron::spec::{ImageOrigin, Spec};
+use crate::ssp::data_sources::Key;
 
 /// The longest name of a `DataImportCron`, and of the `DataSource` that it manages.
 pub const NAME_MAX: usize = 63;
@@ -28,57 +28,6 @@ pub const NAME_MAX: usize = 63;
 pub const POLLED_NAME_MAX: usize = 43;
 const OBJECT_NAME_MAX: usize = 253;
 const LABEL_MAX: usize = 63;
-
-/// A `DataImportCron` that SSP wants to create from a template.
-#[derive(Debug, Clone, Copy)]
-pub struct DataImportCron<'a> {
-    /// Its name, including the suffix for the architecture.
-    pub name: &'a str,
-    pub namespace: &'a str,
-    /// The `DataSource` that it manages, including the suffix for the architecture.
-    pub managed_data_source: &'a str,
-    /// The architecture that SSP writes into a registry source; `None` if SSP leaves the source as it is.
-    pub platform_architecture: Option<&'a str>,
-    /// The value of the label `cdi.kubevirt.io/storage.import.datasource-name` if SSP sets it.
-    pub data_source_label: Option<&'a str>,
-    pub spec: &'a Spec<'a>,
-}
-
-impl DataImportCron<'_> {
-    /// The fields in which an existing `DataImportCron` differs from the one that SSP wants. If there are any, SSP deletes
-    /// it, and creates it again in its next pass.
-    ///
-    /// MIRRORS: ssp-operator internal/common/resource.go, createOrUpdateWithImmutableSpec: semantic equality, so 10Gi
-    /// equals 10240Mi; labels, annotations and the order of fields do not count.
-    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
-        let mut found = self.spec.differences(other.spec);
-        if self.managed_data_source != other.managed_data_source {
-            found.push("managedDataSource".to_owned());
-        }
-        // Most specs have the same text, which is cheaper to compare.
-        let is_same = self.platform_architecture == other.platform_architecture
-            && self.spec.template.json() == other.spec.template.json();
-        if !is_same && self.platform() != other.platform() {
-            found.push("template.spec.source.registry.platform.architecture".to_owned());
-        }
-        found
-    }
-
-    /// The architecture that the importer requests: the one that SSP writes into a registry source, or the template's.
-    pub fn platform(&self) -> Option<String> {
-        let registry = self.spec.volume().object("source").field("registry");
-        if let Some(architecture) = self.platform_architecture
-            && registry.is_present()
-        {
-            return Some(architecture.to_owned());
-        }
-        let platform = registry.object().field("platform");
-        let architecture = platform.object().text("architecture");
-        platform
-            .is_present()
-            .then(|| architecture.unwrap_or_default())
-    }
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NeverRuns {
@@ -123,23 +72,21 @@ pub fn examine_spec<'a>(spec: &Spec<'a>) -> Result<Verdict, WrongType<'a>> {
     let source = Source::read(&volume)?;
     let unsettable = unsettable_field(&volume)?;
     let storage = storage::examine(&volume, &source)?;
-    let schedule = Schedule::read(&spec.schedule);
+    let schedule = schedule::examine(&spec.schedule);
     let rejected = source
         .examine_kind()
         .or(unsettable.map(Rejection::FieldUnsettable))
         .or(storage)
         .or_else(|| source.examine())
-        .or_else(|| examine_rest(spec, schedule));
+        .or_else(|| schedule.clone().err())
+        .or_else(|| examine_rest(spec));
     let needs_cron_job = source.needs_cron_job();
-    let never_runs = match schedule {
-        Schedule::Empty => Some(NeverRuns::ScheduleEmpty),
-        Schedule::WithTimeZone if needs_cron_job => Some(NeverRuns::TimeZone),
-        Schedule::WithTimeZone | Schedule::Valid | Schedule::Invalid => None,
-    };
+    let never_runs = schedule.ok().flatten();
+    let is_polled = |reason: &NeverRuns| needs_cron_job || *reason == NeverRuns::ScheduleEmpty;
     Ok(Verdict {
         rejected,
         needs_cron_job,
-        never_runs: Vec::from_iter(never_runs),
+        never_runs: never_runs.into_iter().filter(is_polled).collect(),
     })
 }
 
@@ -159,10 +106,7 @@ fn unsettable_field<'a>(volume: &Object<'a>) -> Result<Option<&'static str>, Wro
     Ok(fields.into_iter().flatten().next())
 }
 
-fn examine_rest(spec: &Spec<'_>, schedule: Schedule) -> Option<Rejection> {
-    if schedule == Schedule::Invalid {
-        return Some(Rejection::ScheduleInvalid);
-    }
+fn examine_rest(spec: &Spec<'_>) -> Option<Rejection> {
     if spec.imports_to_keep.is_some_and(|number| number < 0) {
         return Some(Rejection::ImportsToKeepNegative);
     }
@@ -205,25 +149,29 @@ pub fn examine_metadata<'a>(metadata: &Object<'a>) -> Result<Option<Rejection>, 
 ///
 /// MIRRORS: k8s.io/apimachinery pkg/api/validation/objectmeta.go, `ValidateObjectMeta`; then
 /// containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go, Admit.
+///
+/// `label` is the value of the label `cdi.kubevirt.io/storage.import.datasource-name`; empty if SSP does not set it.
 pub fn examine_names(
-    cron: &DataImportCron<'_>,
+    key: &Key,
+    managed_data_source: &str,
+    label: &str,
     metadata_rejected: Option<&Rejection>,
     spec: &Verdict,
 ) -> Verdict {
     // The schema of HCO rejects the HyperConverged before SSP creates anything.
     let of_schema = spec.rejected.clone().filter(Rejection::is_of_schema);
     let rejected = of_schema
-        .or_else(|| object_rejected(cron))
+        .or_else(|| object_rejected(key, label))
         .or_else(|| metadata_rejected.cloned())
-        .or_else(|| (cron.name.len() > NAME_MAX).then_some(Rejection::NameTooLong))
+        .or_else(|| (key.name.len() > NAME_MAX).then_some(Rejection::NameTooLong))
         .or_else(|| spec.rejected.clone())
-        .or(match cron.managed_data_source.len() {
+        .or(match managed_data_source.len() {
             0 => Some(Rejection::ManagedDataSourceMissing),
             1..=NAME_MAX => None,
             _ => Some(Rejection::ManagedDataSourceTooLong),
         });
     let is_polled = !spec.never_runs.contains(&NeverRuns::ScheduleEmpty);
-    let is_long = spec.needs_cron_job && is_polled && cron.name.len() > POLLED_NAME_MAX;
+    let is_long = spec.needs_cron_job && is_polled && key.name.len() > POLLED_NAME_MAX;
     let of_name = is_long.then_some(NeverRuns::NameTooLong);
     let never_runs = spec.never_runs.iter().copied().chain(of_name);
     Verdict {
@@ -233,15 +181,14 @@ pub fn examine_names(
     }
 }
 
-fn object_rejected(cron: &DataImportCron<'_>) -> Option<Rejection> {
-    let label = cron.data_source_label.unwrap_or_default();
-    if cron.name.is_empty() {
+fn object_rejected(key: &Key, label: &str) -> Option<Rejection> {
+    if key.name.is_empty() {
         Some(Rejection::NameMissing)
-    } else if cron.name.len() > OBJECT_NAME_MAX {
+    } else if key.name.len() > OBJECT_NAME_MAX {
         Some(Rejection::NameTooLongForObject)
-    } else if !is_dns1123_subdomain(cron.name) {
+    } else if !is_dns1123_subdomain(&key.name) {
         Some(Rejection::NameInvalid)
-    } else if !is_dns1123_label(cron.namespace) {
+    } else if !is_dns1123_label(&key.namespace) {
         Some(Rejection::NamespaceInvalid)
     } else if label.len() > LABEL_MAX {
         Some(Rejection::DataSourceLabelTooLong)

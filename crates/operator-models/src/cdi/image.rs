@@ -8,8 +8,6 @@ use std::fmt;
 use kube_objects::json::{Json, Object, WrongType};
 use kube_objects::text::ascii_lower;
 
-use crate::cdi::image::index::Index;
-
 /// The maximum number of architectures in an index. Each template that uses the image compares them. Go knows fewer.
 pub const MOST_ARCHITECTURES: usize = 100;
 
@@ -22,17 +20,13 @@ pub trait Registry {
     fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String>;
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unimportable {
-    Invalid,
-    TagAndDigest,
-    /// It has a digest, which CDI adds itself.
-    Digest,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unknown {
-    Url(Unimportable),
+    /// The URL is not a valid reference.
+    Url,
+    TagAndDigest,
+    /// The URL has a digest, which CDI adds itself.
+    UrlWithDigest,
     /// The host's error: a text from an external source.
     Host(String),
     TooLarge,
@@ -59,7 +53,7 @@ impl Image {
     /// MIRRORS: containerized-data-importer pkg/importer/transport.go, `parseImageName`; containers/image
     /// `docker/docker_transport.go`, `ParseReference` and `newReference`; docker/reference/normalize.go,
     /// `splitDockerDomain`, `ParseNormalizedNamed` and `TagNameOnly`.
-    pub fn at(url: &str) -> Option<Result<Self, Unimportable>> {
+    pub fn at(url: &str) -> Option<Result<Self, Unknown>> {
         let image = url.strip_prefix("docker://")?;
         let (written, name) = match image.split_once('/') {
             Some((host, name)) if host.contains(['.', ':']) || host == "localhost" => (host, name),
@@ -80,7 +74,7 @@ impl Image {
         Some(image)
     }
 
-    fn new(host: String, name: String) -> Result<Self, Unimportable> {
+    fn new(host: String, name: String) -> Result<Self, Unknown> {
         let is_in = |text: &str, others: &str| {
             let is_known = |c: char| c.is_ascii_alphanumeric() || others.contains(c);
             !text.is_empty() && text.chars().all(is_known)
@@ -88,25 +82,23 @@ impl Image {
         let (tagged, digest) = split(&name, '@');
         let (repository, tag) = split(tagged, ':');
         if tag.is_some() && digest.is_some() {
-            return Err(Unimportable::TagAndDigest);
+            return Err(Unknown::TagAndDigest);
         }
         let is_valid = is_in(&host, ".-:[]")
             && repository.split('/').all(|part| is_in(part, "._-"))
             && !repository.contains(|character: char| character.is_ascii_uppercase())
             && tag.is_none_or(|tag| is_in(tag, "._-"))
             && digest.is_none_or(|digest| is_in(digest, ":"));
-        is_valid
-            .then_some(Self { host, name })
-            .ok_or(Unimportable::Invalid)
+        is_valid.then_some(Self { host, name }).ok_or(Unknown::Url)
     }
 
     /// The image that a DataImportCron imports from a URL; `None` if the URL does not name a registry.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, newSourceDataVolume: CDI adds the
     /// digest of the image to the URL.
-    pub fn of_cron(url: &str) -> Option<Result<Self, Unimportable>> {
+    pub fn of_cron(url: &str) -> Option<Result<Self, Unknown>> {
         Some(match Self::at(url)? {
-            Ok(image) if image.name.contains('@') => Err(Unimportable::Digest),
+            Ok(image) if image.name.contains('@') => Err(Unknown::UrlWithDigest),
             image => image,
         })
     }
@@ -132,15 +124,15 @@ impl Image {
         registry: &dyn Registry,
     ) -> Result<Contents, Unknown> {
         let answer = registry.manifest(&self.to_string());
-        let Some(index) = read(answer, Index::read)? else {
+        let Some(entries) = read(answer, index::read)? else {
             return Contents::of_single(self.read_single(registry)?, architectures);
         };
-        let mut supported = index.architectures();
+        let mut supported = index::architectures(&entries);
         let mut found = BTreeMap::new();
         if supported.len() > MOST_ARCHITECTURES {
             return Err(Unknown::TooManyArchitectures(supported.len()));
         }
-        let default = index.default();
+        let default = index::default(&entries);
         match default {
             None if supported.is_empty() => return Err(Unknown::NoLinux),
             Some(_) if supported.is_empty() && architectures.is_empty() => {
@@ -149,7 +141,7 @@ impl Image {
             _ => {}
         }
         for architecture in architectures {
-            let availability = match index.entry(architecture) {
+            let availability = match index::entry(&entries, architecture) {
                 None => Availability::Absent,
                 Some(digest) => match self.read_entry(digest, registry) {
                     Ok(Single { architecture, .. })
@@ -163,7 +155,7 @@ impl Image {
                             supported.insert(single.architecture.clone());
                         }
                         if single.architecture == *architecture {
-                            Availability::Present(single.kind)
+                            single.found
                         } else {
                             Availability::Contradicts(single.architecture)
                         }
@@ -175,10 +167,14 @@ impl Image {
                 },
             };
             match availability {
-                Availability::Present(_) => drop(supported.insert(architecture.clone())),
+                Availability::Present | Availability::Bootc => {
+                    supported.insert(architecture.clone());
+                }
                 // An image that cannot be read may exist.
                 Availability::Unreadable(_) => {}
-                _ => drop(supported.remove(architecture)),
+                _ => {
+                    supported.remove(architecture);
+                }
             }
             found.insert(architecture.clone(), availability);
         }
@@ -227,7 +223,7 @@ impl Contents {
         }
         let availability = |architecture: &String| {
             if *architecture == single.architecture {
-                Availability::Present(single.kind)
+                single.found.clone()
             } else {
                 Availability::Absent
             }
@@ -245,7 +241,12 @@ impl Contents {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Availability {
     /// An image whose configuration has the architecture.
-    Present(ImageKind),
+    Present,
+    /// The same, but the image is a bootable container, which CDI rejects.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/importer/transport.go, checkBootcImage (commit 2fb3fd570, in no release
+    /// yet).
+    Bootc,
     /// No image: the index lists none, or the image is a single one for another architecture.
     Absent,
     /// The index lists an image that is not in the registry.
@@ -255,20 +256,10 @@ pub enum Availability {
     Unreadable(Unknown),
 }
 
-/// Whether CDI imports an image.
-///
-/// MIRRORS: containerized-data-importer pkg/importer/transport.go, checkBootcImage (commit 2fb3fd570, in no release
-/// yet).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ImageKind {
-    ContainerDisk,
-    /// A bootable container, which CDI rejects.
-    Bootc,
-}
-
 struct Single {
     architecture: String,
-    kind: ImageKind,
+    /// Its availability for this architecture.
+    found: Availability,
 }
 
 impl Single {
@@ -279,10 +270,10 @@ impl Single {
             labels.text("containers.bootc")? == "1" || labels.text("ostree.bootable")? == "1";
         Ok(Self {
             architecture: config.text("architecture")?,
-            kind: if is_bootc {
-                ImageKind::Bootc
+            found: if is_bootc {
+                Availability::Bootc
             } else {
-                ImageKind::ContainerDisk
+                Availability::Present
             },
         })
     }

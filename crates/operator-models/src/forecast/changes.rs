@@ -18,7 +18,13 @@ pub struct Changes {
     pub crons: Option<CronChanges>,
     pub data_sources: DataSourceChanges,
     #[serde(skip)]
-    pub disks: DiskChanges,
+    pub deleted_disks: BTreeSet<Disk>,
+    /// Disks that are imported, for the first time or again.
+    #[serde(skip)]
+    pub imported_disks: BTreeSet<Disk>,
+    /// Disks that no DataSource uses in the end. Only the comparison with the operators' own code reads them.
+    #[serde(skip)]
+    pub leftover_disks: BTreeSet<Disk>,
     /// The DataSources that have a disk before and after, but not while the new import runs.
     pub empty_meanwhile: Vec<Key>,
     pub lost_image: Vec<Key>,
@@ -73,15 +79,6 @@ pub struct Retarget {
     pub to: Option<Foreign>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DiskChanges {
-    pub deleted: BTreeSet<Disk>,
-    /// Disks that are imported, for the first time or again.
-    pub imported: BTreeSet<Disk>,
-    /// Disks that no DataSource uses in the end. Only the comparison with the operators' own code reads them.
-    pub leftover: BTreeSet<Disk>,
-}
-
 /// The changes when a cluster reaches the forecast.
 pub fn changes<'a>(before: &State<'a>, after: &'a Forecast<'a>) -> Changes {
     let mut state = before.clone();
@@ -116,11 +113,9 @@ pub fn changes<'a>(before: &State<'a>, after: &'a Forecast<'a>) -> Changes {
         empty_meanwhile: empty_meanwhile.cloned().collect(),
         kept_disks,
         lost_image: (&filled_before - &filled_after).into_iter().collect(),
-        disks: DiskChanges {
-            deleted: only_in(&before.disks, &state.disks),
-            imported: log.imported,
-            leftover: leftover.cloned().collect(),
-        },
+        deleted_disks: only_in(&before.disks, &state.disks),
+        imported_disks: log.imported,
+        leftover_disks: leftover.cloned().collect(),
     }
 }
 

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cdi::data_source::SourceRejection;
+use crate::cdi::data_import_cron::Rejection;
 use crate::forecast::{CreatedBy, Cron, Forecast, SspTemplate};
 use crate::ssp::architecture::Architecture;
-use crate::ssp::data_sources::LostCron;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ImportStop {
@@ -45,23 +44,23 @@ impl Forecast<'_> {
             .collect();
         let by_template = self
             .lost
-            .chunk_by(|one, other| one.cron.template == other.cron.template);
+            .chunk_by(|one, other| one.template == other.template);
         let imported: BTreeSet<usize> = self.crons.iter().map(|cron| cron.template).collect();
         let sources = by_template.filter_map(move |lost| {
-            let LostCron { cron, to } = lost.first()?;
+            let cron = lost.first()?;
             let name = &*cron.source.name;
-            let replacing = to.and_then(|index| self.templates.get(index));
+            let replacing = cron.replaced_by.and_then(|index| self.templates.get(index));
             let is_partial = imported.contains(&cron.template);
             let of_winner = lost
                 .iter()
-                .filter(|other| is_partial && other.to == *to)
-                .filter_map(|other| other.cron.architecture);
+                .filter(|other| is_partial && other.replaced_by == cron.replaced_by)
+                .filter_map(|other| other.architecture);
             Some(Conflict {
                 loser: self.templates.get(cron.template)?,
                 winner: replacing.or_else(|| pointers.get(name).copied()),
                 is_about_crons: false,
                 name,
-                names: lost.iter().map(|lost| &*lost.cron.source.name).collect(),
+                names: lost.iter().map(|lost| &*lost.source.name).collect(),
                 architectures: of_winner.map(Architecture::name).collect(),
             })
         });
@@ -89,7 +88,7 @@ impl Forecast<'_> {
     pub fn not_imported(&self) -> BTreeSet<(&str, &str)> {
         let failing = self.crons.iter().filter(|cron| !cron.verdict.imports());
         failing
-            .chain(self.lost.iter().map(|lost| &lost.cron))
+            .chain(&self.lost)
             .filter_map(|cron| Some((self.templates.get(cron.template)?.name, &*cron.key.name)))
             .collect()
     }
@@ -100,7 +99,7 @@ impl Forecast<'_> {
             let is_shared = self.same_name.contains(&cron.key);
             (cron, is_shared, self.rejected_source(cron))
         });
-        let lost = self.lost.iter().map(|lost| (&lost.cron, true, None));
+        let lost = self.lost.iter().map(|cron| (cron, true, None));
         let mut stops: BTreeMap<&str, BTreeSet<ImportStop>> = BTreeMap::new();
         for (cron, is_shared, rejected_source) in wanted.chain(lost) {
             if let Some(template) = self.templates.get(cron.template) {
@@ -122,11 +121,11 @@ impl Forecast<'_> {
     /// DIVERGES: the API server also rejects a DataSource that CDI creates (pkg/controller/dataimportcron-controller.go,
     /// updateDataSource). The rows of the operators' code do not say so, because a fake client takes any name, and the
     /// rules fire exactly where the rows say that something is lost.
-    pub fn rejected_source(&self, cron: &Cron) -> Option<SourceRejection> {
+    pub fn rejected_source(&self, cron: &Cron) -> Option<&Rejection> {
         let managed = &self.templates.get(cron.template)?.spec.managed_data_source;
         let own = self.source(&cron.source.name);
         let of_ssp = own.filter(|source| source.creator != CreatedBy::Cdi);
-        let rejected = of_ssp.and_then(|source| source.rejected);
-        rejected.or_else(|| self.source(managed)?.rejected)
+        let rejected = of_ssp.and_then(|source| source.rejected.as_ref());
+        rejected.or_else(|| self.source(managed)?.rejected.as_ref())
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::objects::{Kind, Labels, Objects, Real};
 use super::{CreatedBy, Cron, DataSource, Forecast};
 use crate::cdi::data_import_cron::{self as cdi, ImageOrigin};
+use crate::ssp::architecture::Architecture;
 use crate::ssp::data_sources::Key;
 
 /// The crons, DataSources, and disks of golden images.
@@ -40,7 +41,9 @@ pub struct Disk {
 )]
 #[derive(Debug, Clone)]
 pub(super) struct CronState<'a> {
-    pub(super) cron: cdi::DataImportCron<'a>,
+    spec: &'a cdi::Spec<'a>,
+    /// The architecture that SSP writes into a registry source; `None` if SSP leaves the source as it is.
+    architecture: Option<Architecture>,
     /// The disk that it imports, for the DataSource that it manages.
     disk: Disk,
     has_imported: bool,
@@ -137,7 +140,7 @@ impl<'a> State<'a> {
         let crons = self.crons.iter().filter(|_| !are_disks_known);
         for (key, cron) in crons.filter(|(_, cron)| cron.has_imported) {
             let state = self.disks.entry(cron.disk.clone()).or_default();
-            state.labels.set(key, cron.cron.spec);
+            state.labels.set(key, cron.spec);
         }
         self
     }
@@ -371,7 +374,7 @@ impl<'a> State<'a> {
             }
             let source = cron.disk.data_source.clone();
             let source = self.sources.entry(source).or_default();
-            source.labels.set(key, cron.cron.spec);
+            source.labels.set(key, cron.spec);
             if cron.has_imported {
                 source.points_to = None;
                 source.disk = Some(cron.disk.clone());
@@ -384,7 +387,7 @@ impl<'a> State<'a> {
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectPVCs.
     fn drop_kept_by_none(&mut self) {
         for cron in self.crons.values_mut() {
-            let spec = cron.cron.spec;
+            let spec = cron.spec;
             if cron.has_imported && spec.imports_to_keep == Some(0) && collects_garbage(spec) {
                 cron.has_imported = false;
                 self.disks.remove(&cron.disk);
@@ -415,10 +418,10 @@ impl<'a> State<'a> {
                 DiskState::default()
             });
             state.last_use = self.uses;
-            state.labels.set(key, cron.cron.spec);
+            state.labels.set(key, cron.spec);
             let all = by_cron.remove(key).unwrap_or_default();
             let old = all.into_iter().filter(|old| old != disk);
-            collect_garbage(&mut self.disks, cron.cron.spec, &key.name, old);
+            collect_garbage(&mut self.disks, cron.spec, &key.name, old);
             importing.push(key.clone());
         }
         for key in importing {
@@ -474,7 +477,8 @@ impl<'a> CronState<'a> {
     fn new(forecast: &'a Forecast<'a>, cron: &'a Cron) -> Option<Self> {
         let template = forecast.templates.get(cron.template)?;
         Some(Self {
-            cron: forecast.cdi_cron(cron)?,
+            spec: &template.spec,
+            architecture: cron.architecture,
             disk: Disk {
                 data_source: cron.source.clone(),
                 origin: Arc::clone(&template.origin),
@@ -491,23 +495,17 @@ impl<'a> CronState<'a> {
     fn real(real: &'a Real<'a>) -> Option<Self> {
         let key = &real.key;
         let spec = real.spec.as_ref()?;
-        let cron = cdi::DataImportCron {
-            name: &key.name,
-            namespace: &key.namespace,
-            managed_data_source: &spec.managed_data_source,
-            platform_architecture: None,
-            data_source_label: None,
-            spec,
-        };
         // A cron that has imported a disk imports again.
         let verdict = if real.disk.is_none() {
+            let managed = &spec.managed_data_source;
             let spec = cdi::examine_spec(spec).ok()?;
-            Some(cdi::examine_names(&cron, None, &spec))
+            Some(cdi::examine_names(key, managed, "", None, &spec))
         } else {
             None
         };
         Some(Self {
-            cron,
+            spec,
+            architecture: None,
             disk: Disk {
                 data_source: key.beside(spec.managed_data_source.as_str()),
                 origin: Arc::new(spec.origin()),
@@ -521,9 +519,26 @@ impl<'a> CronState<'a> {
         })
     }
 
-    /// The fields in which it differs from the cron that SSP wants. A real cron has the schedule that HCO has chosen.
+    /// The fields in which it differs from the cron that SSP wants. If there are any, SSP deletes it, and creates it again in
+    /// its next pass. A real cron has the schedule that HCO has chosen.
+    ///
+    /// MIRRORS: ssp-operator internal/common/resource.go, createOrUpdateWithImmutableSpec: semantic equality, so 10Gi
+    /// equals 10240Mi; labels, annotations and the order of fields do not count.
     fn differences(&self, new: &Self) -> Vec<String> {
-        let mut fields = self.cron.differences(&new.cron);
+        let mut fields = self.spec.differences(new.spec);
+        if self.disk.data_source.name != new.disk.data_source.name {
+            fields.push("managedDataSource".to_owned());
+        }
+        // Most specs have the same text, which is cheaper to compare.
+        let is_same = self.architecture == new.architecture
+            && self.spec.template.json() == new.spec.template.json();
+        let platform = |cron: &Self| {
+            cron.spec
+                .platform(cron.architecture.map(Architecture::name))
+        };
+        if !is_same && platform(self) != platform(new) {
+            fields.push("template.spec.source.registry.platform.architecture".to_owned());
+        }
         if self.is_real && new.has_unknown_schedule {
             fields.retain(|field| field != "schedule");
         }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use kube_objects::json::{Json, Object, WrongType};
 
 use crate::cdi::data_import_cron::{
-    DataImportCron, ImageOrigin, Rejection, Spec, Verdict, examine_metadata, examine_names,
-    examine_spec,
+    ImageOrigin, Rejection, Spec, Verdict, examine_metadata, examine_names, examine_spec,
 };
 use crate::hco::golden_image::{Annotation, CommonTemplates, GoldenImage};
 use crate::hco::hyperconverged::HyperConverged;
@@ -173,24 +172,15 @@ impl<'a> SspTemplate<'a> {
     }
 
     /// CDI's verdict on a cron of the template.
-    pub(crate) fn examine(&self, cron: &DataImportCron<'_>) -> Verdict {
-        examine_names(cron, self.metadata_rejected.as_ref(), &self.verdict)
-    }
-
-    pub(crate) fn cdi_cron<'f>(
-        &'f self,
-        key: &'f Key,
-        source: &'f Key,
+    pub(crate) fn examine(
+        &self,
+        key: &Key,
+        source: &Key,
         architecture: Option<Architecture>,
-    ) -> DataImportCron<'f> {
-        DataImportCron {
-            name: &key.name,
-            namespace: &key.namespace,
-            managed_data_source: &source.name,
-            platform_architecture: architecture.map(Architecture::name),
-            data_source_label: architecture.map(|_| self.spec.managed_data_source.as_str()),
-            spec: &self.spec,
-        }
+    ) -> Verdict {
+        let label = architecture.map_or("", |_| &self.spec.managed_data_source);
+        let rejected = self.metadata_rejected.as_ref();
+        examine_names(key, &source.name, label, rejected, &self.verdict)
     }
 }
 

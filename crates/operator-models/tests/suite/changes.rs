@@ -67,9 +67,9 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         ("dataSources", "created", keys(&sources.created)),
         ("dataSources", "deleted", keys(&sources.deleted)),
         ("dataSources", "retargeted", json!(retargeted)),
-        ("images", "deleted", disks(&changes.disks.deleted)),
-        ("images", "imported", disks(&changes.disks.imported)),
-        ("images", "leftover", disks(&changes.disks.leftover)),
+        ("images", "deleted", disks(&changes.deleted_disks)),
+        ("images", "imported", disks(&changes.imported_disks)),
+        ("images", "leftover", disks(&changes.leftover_disks)),
         ("emptyMeanwhile", "", keys(&changes.empty_meanwhile)),
         ("lostImage", "", keys(&changes.lost_image)),
     ];
@@ -110,8 +110,7 @@ fn lags(changes: &Changes, after: &Forecast<'_>) -> Option<&'static str> {
     if created.any(is_by_pod) {
         return Some(NODE_PULL);
     }
-    let disks = &changes.disks;
-    let are_used = disks.imported.is_disjoint(&disks.leftover);
+    let are_used = changes.imported_disks.is_disjoint(&changes.leftover_disks);
     (!are_used).then_some(UNUSED)
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kube_objects::json::Json;
-use operator_models::forecast::{Forecast, Given, Rejected};
+use operator_models::forecast::{Forecast, Given, NoForecast};
 use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::golden_image::{CommonTemplates, common_templates};
 use operator_models::hco::hyperconverged::HyperConverged;
@@ -57,7 +57,7 @@ pub(super) struct Cluster<'a> {
 }
 
 impl<'a> Cluster<'a> {
-    pub(super) fn forecast(&'a self) -> Result<Forecast<'a>, Rejected<'a>> {
+    pub(super) fn forecast(&'a self) -> Result<Forecast<'a>, NoForecast<'a>> {
         Forecast::new(&Given {
             hco: &self.hco,
             import: self.import,

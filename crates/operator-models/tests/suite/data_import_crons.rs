@@ -2,11 +2,10 @@
 //! the forecasts are compared, and forms that the rows do not contain.
 
 use kube_objects::json::{Json, Object};
-use operator_models::cdi::data_import_cron::schedule::Schedule;
+use operator_models::cdi::data_import_cron::schedule;
 use operator_models::cdi::data_import_cron::{
     NeverRuns, Rejection, Spec, Verdict, examine_metadata, examine_spec,
 };
-use operator_models::cdi::data_source;
 use serde_json::json;
 
 /// Whether the API server's message about a `CronJob` gives the same reasons in the same order.
@@ -81,17 +80,18 @@ pub(super) fn words(rejection: &Rejection) -> &str {
         Rejection::ImportsToKeepNegative => " Illegal ImportsToKeep value",
         Rejection::GarbageCollectUnknown(_) => " Illegal GarbageCollect value",
         Rejection::ManagedDataSourceMissing => " Illegal ManagedDataSource value",
+        Rejection::ManagedDataSourceTooLongForObject => "must be no more than 253 characters",
+        Rejection::ManagedDataSourceInvalid => "metadata.name: Invalid value",
+        Rejection::CronLabelTooLong => "must be no more than 63 bytes",
+        Rejection::CronLabelInvalid => "a valid label must be",
     }
 }
 
 /// The same for a `DataSource`.
-pub(super) fn words_of_data_source(rejection: data_source::SourceRejection) -> &'static str {
+pub(super) fn words_of_data_source(rejection: &Rejection) -> &str {
     match rejection {
-        data_source::SourceRejection::NameMissing => "metadata.name: Required value",
-        data_source::SourceRejection::NameTooLong => "must be no more than 253 characters",
-        data_source::SourceRejection::NameInvalid => "metadata.name: Invalid value",
-        data_source::SourceRejection::CronLabelTooLong => "must be no more than 63 bytes",
-        data_source::SourceRejection::CronLabelInvalid => "a valid label must be",
+        Rejection::ManagedDataSourceMissing => "metadata.name: Required value",
+        other => words(other),
     }
 }
 
@@ -128,31 +128,31 @@ fn annotations_have_at_most_256_kibibytes() {
 fn a_schedule_is_read_as_cdi_reads_it() {
     for (expected, schedules) in [
         (
-            Schedule::Valid,
+            Ok(None),
             "  0\t3\u{a0}* * *  |0,30 0-6,22 1-31 jan-Dec SUN-sat|? 7/12 3/5 * *|1-59/2 * * * *\
              |*/99 *-x-y/3 * * *|, ,1, * * *|+5 0 31 2 *|@yearly|@midnight|@every -1.5h|@every .5s|@every 5.s\
              |@every 0|@every -0|@every 1ns2us3\u{b5}s4\u{3bc}s5ms",
         ),
         (
-            Schedule::Invalid,
+            Err(Rejection::ScheduleInvalid),
             "0 3 * *|0 0 0 * *|0 0 32 * *|0 * 0 *|0 0 * 0 *|0 0 * 13 *|0 0 * * 7|@|@Daily|@daily | @daily|@every\
              |@every |@every +|@every -+1h|@every 1d|@every 1h 30m|@every  1h|@every h|@every .h|@every 1.2.3h\
              |60 * * * *|5-1 * * * *|0-60 * * * *|*/0 * * * *|*/-1 * * * *|*/ * * * *|1/2/3 * * * *|*/1/2 * * * *\
              |1-2-3 * * * *|-5 * * * *|5- * * * *|x * * * *|1.5 * * * *|jan * * * *|99999999999999999999 * * * *",
         ),
         (
-            Schedule::WithTimeZone,
+            Ok(Some(NeverRuns::TimeZone)),
             "TZ=America/Argentina/Ushuaia 0 3 * * *|TZ=Etc/GMT+12 0 3 * * *|TZ= 0 4 * * *|TZ=Local @daily\
              |TZ=UTC   @every 1h  ",
         ),
         (
-            Schedule::Invalid,
+            Err(Rejection::ScheduleInvalid),
             "TZ=Europe/ 0 3 * * *|TZ=../etc/passwd 0 3 * * *|TZ=UTC|TZ=UTC |TZ=UTC\t0 4 * * *|TZ=UTC 0 4 * *\
              |tz=UTC 0 4 * * *| TZ=UTC 0 4 * * *|TZ=UTC TZ=UTC 0 4 * * *|XTZ=UTC 0 4 * * *",
         ),
     ] {
         for schedule in schedules.split('|') {
-            assert_eq!(Schedule::read(schedule), expected, "{schedule}");
+            assert_eq!(schedule::examine(schedule), expected, "{schedule}");
         }
     }
 }

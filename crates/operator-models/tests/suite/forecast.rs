@@ -1,7 +1,7 @@
 //! Compares the forecast with the results of the operators' own code for generated objects.
 
-use operator_models::cdi::data_source;
-use operator_models::forecast::{CreatedBy, Forecast, Rejected};
+use operator_models::cdi::data_import_cron::Rejection;
+use operator_models::forecast::{CreatedBy, Forecast, NoForecast};
 use operator_models::hco::import::Import;
 use operator_models::ssp::architecture::Architecture;
 use serde_json::{Value, json};
@@ -47,11 +47,13 @@ pub(super) fn compare<'a>(
     let forecast = match (cluster.forecast(), stage) {
         (Ok(forecast), "") => forecast,
         (Ok(_), _) => return Err(("error", format!("nobody refuses it: {error}"))),
-        (Err(Rejected::ByHco | Rejected::Mistyped), "hco") => return Ok(None),
-        (Err(Rejected::Mistyped), "ssp-webhook") if at == "schema" => return Ok(None),
+        (Err(NoForecast::ByHco | NoForecast::Mistyped(_)), "hco") => return Ok(None),
+        (Err(NoForecast::Mistyped(_)), "ssp-webhook") if at == "schema" => return Ok(None),
         (
             Err(
-                Rejected::UnknownArchitecture(_) | Rejected::NoArchitecture | Rejected::NameMissing,
+                NoForecast::UnknownArchitecture(_)
+                | NoForecast::NoArchitecture
+                | NoForecast::NameMissing,
             ),
             "ssp-webhook",
         ) if at == "validating-webhook" => {
@@ -122,7 +124,7 @@ fn compare_messages(forecast: &Forecast<'_>, expected: &Value) -> Result<(), Dif
         let row = find("dataSources", &|row| {
             row["name"] == *key.name && row["namespace"] == *key.namespace
         });
-        let is_explained = match (source.rejected, row["refused"].as_str()) {
+        let is_explained = match (&source.rejected, row["refused"].as_str()) {
             (Some(rejection), Some(text)) => text.contains(words_of_data_source(rejection)),
             (rejection, text) => rejection.is_none() && text.is_none(),
         };
@@ -172,7 +174,7 @@ fn crons(forecast: &Forecast<'_>) -> Value {
         && !forecast
             .data_sources
             .values()
-            .any(|source| source.rejected == Some(data_source::SourceRejection::NameMissing));
+            .any(|source| source.rejected == Some(Rejection::ManagedDataSourceMissing));
     let crons = forecast.crons.iter().map(|cron| {
         let verdict = &cron.verdict;
         let rejected_by = cron.rejected().map(rejecter);
@@ -182,7 +184,7 @@ fn crons(forecast: &Forecast<'_>) -> Value {
             "name": &*cron.key.name,
             "namespace": &*cron.key.namespace,
             "architecture": cron.architecture.map_or("", Architecture::name),
-            "platform": forecast.cdi_cron(cron).unwrap().platform().unwrap_or_default(),
+            "platform": forecast.templates[cron.template].spec.platform(cron.architecture.map(Architecture::name)).unwrap_or_default(),
             "managedDataSource": &*cron.source.name,
             "refusedBy": rejected_by,
             "polling": polling,
@@ -205,11 +207,11 @@ fn lost_crons(forecast: &Forecast<'_>) -> Value {
     let name = |index: usize| forecast.templates[index].name;
     let lost = forecast.lost.iter().map(|lost| {
         json!({
-            "template": name(lost.cron.template),
-            "name": &*lost.cron.key.name,
-            "namespace": &*lost.cron.key.namespace,
-            "managedDataSource": &*lost.cron.source.name,
-            "to": lost.to.map(name),
+            "template": name(lost.template),
+            "name": &*lost.key.name,
+            "namespace": &*lost.key.namespace,
+            "managedDataSource": &*lost.source.name,
+            "to": lost.replaced_by.map(name),
         })
     });
     Value::Array(lost.collect())

@@ -17,7 +17,7 @@ fn objects_that_are_as_the_forecast_says_change_nothing() {
     ];
     let changes = from(&objects, &[template("@daily")]);
     assert_eq!(changes.crons, Some(CronChanges::default()));
-    assert!(changes.disks.imported.is_empty());
+    assert!(changes.imported_disks.is_empty());
     assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
     assert!(!names(&changes.data_sources.deleted).contains(&"golden"));
 }
@@ -158,7 +158,7 @@ fn a_cron_without_a_schedule_that_has_imported_nothing_has_no_disk() {
         ["golden-cron"]
     );
     assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
-    assert_eq!(changes.disks.imported.len(), 1);
+    assert_eq!(changes.imported_disks.len(), 1);
 }
 
 /// CDI's `CronJob` for it would have a name that is too long, so CDI creates no DataSource either.
@@ -190,7 +190,11 @@ fn a_data_source_that_is_created_again_on_the_same_disk_is_not_empty() {
     let snapshots = list("VolumeSnapshot", &[]);
     let changes = from(&[there, golden, claim, snapshots], &[renamed]);
     assert_eq!(names(&changes.crons.unwrap().created), ["new-cron"]);
-    assert!(changes.disks.imported.is_empty(), "{:?}", changes.disks);
+    assert!(
+        changes.imported_disks.is_empty(),
+        "{:?}",
+        changes.imported_disks
+    );
     assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
 }
 

@@ -1,7 +1,7 @@
 //! Compares what HCO reads from an object and its nodes, and the templates that it passes to SSP, with the results of
 //! HCO's own code. The engine's suite compares the same rows with the rules.
 
-use operator_models::forecast::Rejected;
+use operator_models::forecast::NoForecast;
 use operator_models::hco::import::Import;
 use operator_models::ssp::architecture::Architecture;
 use serde_json::{Value, json};
@@ -39,9 +39,9 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         return Ok(Some(CONTRADICTION));
     }
     let forecast = match (cluster.forecast(), error) {
-        (Err(Rejected::ByHco | Rejected::Mistyped), Some(_)) => return Ok(None),
+        (Err(NoForecast::ByHco | NoForecast::Mistyped(_)), Some(_)) => return Ok(None),
         (_, Some(column)) => return Err((column, "HCO refuses it".to_owned())),
-        (Err(Rejected::ByHco | Rejected::Mistyped), None) => {
+        (Err(NoForecast::ByHco | NoForecast::Mistyped(_)), None) => {
             return Err(("webhookError", "it is accepted".to_owned()));
         }
         (Err(_), None) => return Ok(Some(SSP)),

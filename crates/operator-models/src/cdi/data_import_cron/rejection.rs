@@ -1,4 +1,4 @@
-//! Why a `DataImportCron` is rejected.
+//! Why a `DataImportCron` or its `DataSource` is rejected.
 
 use kube_objects::path::FieldPath;
 
@@ -6,7 +6,7 @@ use kube_objects::path::FieldPath;
 pub const NAME: [&str; 2] = ["metadata", "name"];
 pub const MANAGED_DATA_SOURCE: [&str; 2] = ["spec", "managedDataSource"];
 
-/// Why a `DataImportCron` is rejected.
+/// Why a `DataImportCron` or its `DataSource` is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejection {
     NameMissing,
@@ -43,10 +43,19 @@ pub enum Rejection {
     ScheduleInvalid,
     ImportsToKeepNegative,
     GarbageCollectUnknown(String),
-    WrongType { path: FieldPath, error: String },
+    WrongType {
+        path: FieldPath,
+        error: String,
+    },
     ContentTypeUnknown(String),
     ManagedDataSourceMissing,
     ManagedDataSourceTooLong,
+    ManagedDataSourceTooLongForObject,
+    ManagedDataSourceInvalid,
+    /// The name of the `DataImportCron` is too long for the label of its `DataSource`.
+    CronLabelTooLong,
+    /// The name contains a character that the value of a label cannot have.
+    CronLabelInvalid,
 }
 
 impl Rejection {
@@ -61,11 +70,15 @@ impl Rejection {
             Self::NameMissing
             | Self::NameInvalid
             | Self::NameTooLongForObject
-            | Self::NameTooLong => Some(NAME),
+            | Self::NameTooLong
+            | Self::CronLabelTooLong
+            | Self::CronLabelInvalid => Some(NAME),
             Self::DataSourceLabelTooLong
             | Self::DataSourceLabelInvalid
             | Self::ManagedDataSourceMissing
-            | Self::ManagedDataSourceTooLong => Some(MANAGED_DATA_SOURCE),
+            | Self::ManagedDataSourceTooLong
+            | Self::ManagedDataSourceTooLongForObject
+            | Self::ManagedDataSourceInvalid => Some(MANAGED_DATA_SOURCE),
             _ => None,
         }
     }

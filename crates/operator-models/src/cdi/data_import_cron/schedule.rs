@@ -2,33 +2,23 @@
 
 use kube_objects::text::ascii_lower;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Schedule {
-    /// The image is never polled.
-    Empty,
-    Valid,
-    /// Valid for CDI, but it contains a time zone, which a `CronJob` must not have.
-    WithTimeZone,
-    Invalid,
-}
+use crate::cdi::data_import_cron::{NeverRuns, Rejection};
 
-impl Schedule {
-    /// Reads a schedule.
-    ///
-    /// MIRRORS: robfig/cron v3.0.1 parser.go, `ParseStandard`. Without a blank after the time zone, it panics, so the
-    /// webhook and the request fail.
-    pub fn read(schedule: &str) -> Self {
-        if schedule.is_empty() {
-            return Self::Empty;
+/// Why CDI rejects a schedule, or why no image is ever polled with it, if a `CronJob` polls it.
+///
+/// MIRRORS: robfig/cron v3.0.1 parser.go, `ParseStandard`. Without a blank after the time zone, it panics, so the webhook and
+/// the request fail.
+pub fn examine(schedule: &str) -> Result<Option<NeverRuns>, Rejection> {
+    if schedule.is_empty() {
+        return Ok(Some(NeverRuns::ScheduleEmpty));
+    }
+    let zone = schedule.strip_prefix("CRON_").unwrap_or(schedule);
+    match zone.strip_prefix("TZ=").map(|zone| zone.split_once(' ')) {
+        None if is_valid(schedule) => Ok(None),
+        Some(Some((zone, rest))) if is_time_zone(zone) && is_valid(rest.trim()) => {
+            Ok(Some(NeverRuns::TimeZone))
         }
-        let zone = schedule.strip_prefix("CRON_").unwrap_or(schedule);
-        match zone.strip_prefix("TZ=").map(|zone| zone.split_once(' ')) {
-            None if is_valid(schedule) => Self::Valid,
-            Some(Some((zone, rest))) if is_time_zone(zone) && is_valid(rest.trim()) => {
-                Self::WithTimeZone
-            }
-            _ => Self::Invalid,
-        }
+        _ => Err(Rejection::ScheduleInvalid),
     }
 }
 

@@ -74,7 +74,7 @@ impl<'a> Spec<'a> {
     ///
     /// DIVERGES: Go ignores unknown fields, and distinguishes an empty pointer from a missing one. The metadata of the
     /// template do not count, because CDI's schema removes them.
-    pub(super) fn differences(&self, other: &Self) -> Vec<String> {
+    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
         let changed = [
             (self.schedule != other.schedule).then_some("schedule"),
             (self.retention_policy != other.retention_policy).then_some("retentionPolicy"),
@@ -88,6 +88,21 @@ impl<'a> Spec<'a> {
         let (one, other) = (&spec(&self.template), &spec(&other.template));
         add_differences("template.spec".to_owned(), one, other, &mut found);
         found
+    }
+
+    /// The architecture that the importer requests: the one that SSP writes into a registry source, or the template's.
+    pub fn platform(&self, architecture: Option<&str>) -> Option<String> {
+        let registry = self.volume().object("source").field("registry");
+        if let Some(architecture) = architecture
+            && registry.is_present()
+        {
+            return Some(architecture.to_owned());
+        }
+        let platform = registry.object().field("platform");
+        let architecture = platform.object().text("architecture");
+        platform
+            .is_present()
+            .then(|| architecture.unwrap_or_default())
     }
 
     pub(crate) fn origin(&self) -> ImageOrigin {

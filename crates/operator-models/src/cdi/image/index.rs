@@ -4,11 +4,7 @@ use std::collections::BTreeSet;
 
 use kube_objects::json::{Field, Object, WrongType};
 
-pub(super) struct Index {
-    entries: Vec<Entry>,
-}
-
-struct Entry {
+pub(super) struct Entry {
     digest: String,
     /// `None` if the entry is the default for all platforms without an entry.
     platform: Option<Platform>,
@@ -23,64 +19,62 @@ struct Platform {
     variant: String,
 }
 
-impl Index {
-    /// Reads a manifest; `None` if it describes a single image.
-    pub(super) fn read<'a>(manifest: &Object<'a>) -> Result<Option<Self>, WrongType<'a>> {
-        const DOCKER: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
-        let is_docker = manifest.text("mediaType")? == DOCKER;
-        let list = manifest.field("manifests");
-        let mut entries = Vec::new();
-        for entry in list.objects()? {
-            let annotations = entry.object("annotations");
-            let zstd = annotations.text("io.github.containers.compression.zstd")?;
-            let platform = Platform::read(&entry.field("platform"))?;
-            entries.push(Entry {
-                digest: entry.text("digest")?,
-                platform: platform.or(is_docker.then(Platform::default)),
-                is_zstd: !is_docker && zstd == "true",
-            });
-        }
-        Ok(list.is_present().then_some(Self { entries }))
-    }
-
-    /// The architectures that the index lists for Linux. Attestations have the operating system `unknown`.
-    pub(super) fn architectures(&self) -> BTreeSet<String> {
-        self.entries
-            .iter()
-            .filter_map(|entry| entry.platform.as_ref())
-            .filter(|platform| platform.rank(&platform.architecture).is_some())
-            .map(|platform| platform.architecture.clone())
-            .filter(|name| !name.is_empty())
-            .collect()
-    }
-
-    /// The digest of the default entry, for all platforms without an entry.
-    pub(super) fn default(&self) -> Option<&str> {
-        self.entries
-            .iter()
-            .find(|entry| entry.platform.is_none())
-            .map(|entry| entry.digest.as_str())
-    }
-
-    /// The digest of the entry that CDI selects for an architecture.
-    ///
-    /// MIRRORS: containers/image `internal/manifest/oci_index.go`, chooseInstance and isPreferredOver;
-    /// `docker_schema2_list.go`, `ChooseInstance`: in Docker's format, an entry without a platform matches no platform,
-    /// and the first matching entry counts.
-    ///
-    /// DIVERGES: an index without a media type is read as an OCI index, whatever media type the registry's response
-    /// has.
-    pub(super) fn entry(&self, architecture: &str) -> Option<&str> {
-        let ranked = self.entries.iter().filter_map(|entry| {
-            let rank = match &entry.platform {
-                Some(platform) => platform.rank(architecture)?,
-                None => usize::MAX,
-            };
-            Some((rank, !entry.is_zstd, entry))
+/// Reads a manifest; `None` if it describes a single image.
+pub(super) fn read<'a>(manifest: &Object<'a>) -> Result<Option<Vec<Entry>>, WrongType<'a>> {
+    const DOCKER: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
+    let is_docker = manifest.text("mediaType")? == DOCKER;
+    let list = manifest.field("manifests");
+    let mut entries = Vec::new();
+    for entry in list.objects()? {
+        let annotations = entry.object("annotations");
+        let zstd = annotations.text("io.github.containers.compression.zstd")?;
+        let platform = Platform::read(&entry.field("platform"))?;
+        entries.push(Entry {
+            digest: entry.text("digest")?,
+            platform: platform.or(is_docker.then(Platform::default)),
+            is_zstd: !is_docker && zstd == "true",
         });
-        let best = ranked.min_by_key(|(rank, is_gzip, _)| (*rank, *is_gzip));
-        best.map(|(_, _, entry)| entry.digest.as_str())
     }
+    Ok(list.is_present().then_some(entries))
+}
+
+/// The architectures that the index lists for Linux. Attestations have the operating system `unknown`.
+pub(super) fn architectures(entries: &[Entry]) -> BTreeSet<String> {
+    entries
+        .iter()
+        .filter_map(|entry| entry.platform.as_ref())
+        .filter(|platform| platform.rank(&platform.architecture).is_some())
+        .map(|platform| platform.architecture.clone())
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+/// The digest of the default entry, for all platforms without an entry.
+pub(super) fn default(entries: &[Entry]) -> Option<&str> {
+    entries
+        .iter()
+        .find(|entry| entry.platform.is_none())
+        .map(|entry| entry.digest.as_str())
+}
+
+/// The digest of the entry that CDI selects for an architecture.
+///
+/// MIRRORS: containers/image `internal/manifest/oci_index.go`, chooseInstance and isPreferredOver;
+/// `docker_schema2_list.go`, `ChooseInstance`: in Docker's format, an entry without a platform matches no platform,
+/// and the first matching entry counts.
+///
+/// DIVERGES: an index without a media type is read as an OCI index, whatever media type the registry's response
+/// has.
+pub(super) fn entry<'e>(entries: &'e [Entry], architecture: &str) -> Option<&'e str> {
+    let ranked = entries.iter().filter_map(|entry| {
+        let rank = match &entry.platform {
+            Some(platform) => platform.rank(architecture)?,
+            None => usize::MAX,
+        };
+        Some((rank, !entry.is_zstd, entry))
+    });
+    let best = ranked.min_by_key(|(rank, is_gzip, _)| (*rank, *is_gzip));
+    best.map(|(_, _, entry)| entry.digest.as_str())
 }
 
 impl Platform {
