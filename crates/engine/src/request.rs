@@ -2,7 +2,7 @@
 
 use kube_objects::json::{Field, Json, Object};
 use kube_objects::placement::Placement;
-use kube_objects::request::{Operation, Request};
+use kube_objects::request::Request;
 use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::golden_image;
 use operator_models::hco::hyperconverged::{self, EvaluatedFields, HyperConverged};
@@ -65,7 +65,9 @@ pub(crate) fn read(payload: &[u8]) -> Result<(Request<'_>, Field<'_>), Box<Repor
         return Err(unreadable("the payload has no request"));
     }
     let request = Request::read(&request).map_err(|error| unreadable(&error.to_string()))?;
-    if request.operation == Operation::Other || !request.sub_resource.is_empty() {
+    // Neither of them has an object to evaluate. An unknown operation is evaluated like a CREATE.
+    let has_no_object = matches!(request.operation.as_str(), "DELETE" | "CONNECT");
+    if has_no_object || !request.sub_resource.is_empty() {
         return Err(accepted());
     }
     if request.kind.is_empty() {
@@ -94,7 +96,7 @@ fn read_settings(settings: &Field<'_>, name: &str) -> Result<Settings, Box<Repor
 
 fn old_object<'a>(request: &Request<'a>) -> Option<Json<'a>> {
     let old = request.old_object.json();
-    old.filter(|_| request.operation == Operation::Update)
+    old.filter(|_| request.operation == "UPDATE")
 }
 
 /// Whether the specs are the same text. If they differ, the object is written, and HCO's webhook completes it.
@@ -157,7 +159,7 @@ impl<'a> HyperConvergedRequest<'a> {
             old: old.and_then(|(fields, root)| HyperConverged::read(&root, fields).ok()),
             proposed_placements: KNOWN.map(|architecture| new.placement.on(architecture)),
             new,
-            is_update: request.operation == Operation::Update,
+            is_update: request.operation == "UPDATE",
             is_unsent: is_unchanged
                 && old_object(request).is_some_and(|old| has_same_spec(object, old)),
             settings,

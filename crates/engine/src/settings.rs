@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use kube_objects::json::{Field, Json, Kind};
 use kube_objects::name::is_dns1123_label;
 use kube_objects::text::quote;
-use operator_models::hco::golden_image::StatedTemplate;
+use operator_models::hco::golden_image::CommonTemplates;
 use operator_models::hco::version::HcoVersion;
 
 use self::reader::{SettingsReader, shown};
@@ -55,7 +55,7 @@ pub(crate) struct Settings {
     /// Whether findings that deny are also warnings. In monitor mode, Kubewarden drops the message of a denial.
     pub(crate) denials_as_warnings: bool,
     /// The common templates by name. They replace the ones that upstream ships.
-    pub(crate) common_templates: Option<BTreeMap<String, StatedTemplate>>,
+    pub(crate) common_templates: Option<CommonTemplates>,
 }
 
 type Levels = BTreeMap<&'static str, Level>;

@@ -61,14 +61,14 @@ impl PatchOperation {
 pub fn set(field: &Field<'_>, value: impl Into<Value>) -> Vec<PatchOperation> {
     let path = field.path();
     let parents: Vec<&FieldPath> = iter::successors(path.parent(), |path| path.parent())
-        .take(field.missing.count)
+        .take(field.missing)
         .collect();
     let mut patch: Vec<_> = parents
         .into_iter()
         .rev()
         .enumerate()
         .map(|(index, parent)| match index {
-            0 if field.missing.is_null => PatchOperation::replace(parent, json!({})),
+            0 if field.is_first_null => PatchOperation::replace(parent, json!({})),
             _ => PatchOperation::add(parent, json!({})),
         })
         .collect();

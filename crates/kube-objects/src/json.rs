@@ -239,7 +239,8 @@ impl fmt::Display for WrongType<'_> {
 #[derive(Debug, Clone)]
 pub struct Object<'a> {
     path: FieldPath,
-    missing: Missing,
+    missing: usize,
+    is_first_null: bool,
     members: Result<Vec<(Cow<'a, str>, Json<'a>)>, WrongType<'a>>,
 }
 
@@ -268,6 +269,7 @@ impl<'a> Object<'a> {
             parent: self.path.clone(),
             segment: Some(Segment::Key(key.into())),
             missing: self.missing,
+            is_first_null: self.is_first_null,
             value,
         }
     }
@@ -300,6 +302,7 @@ impl<'a> Object<'a> {
                     parent: self.path.clone(),
                     segment: Some(Segment::Key(key.clone().into_owned().into())),
                     missing: self.missing,
+                    is_first_null: self.is_first_null,
                     value: Ok(Some(value)),
                 };
                 (key, field)
@@ -308,20 +311,16 @@ impl<'a> Object<'a> {
     }
 }
 
-/// How many parents of a field are missing, and whether the first missing one is null.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Missing {
-    pub count: usize,
-    pub is_null: bool,
-}
-
 /// A field: its path, and its value if it has one. An error if a parent is not an object.
 #[derive(Debug, Clone)]
 pub struct Field<'a> {
     parent: FieldPath,
     /// `None` for a whole document.
     segment: Option<Segment>,
-    pub missing: Missing,
+    /// How many of its parents are missing.
+    pub(crate) missing: usize,
+    /// Whether the first missing parent is null.
+    pub(crate) is_first_null: bool,
     value: Result<Option<Json<'a>>, WrongType<'a>>,
 }
 
@@ -339,7 +338,8 @@ impl<'a> Field<'a> {
         Self {
             parent: FieldPath::default(),
             segment: None,
-            missing: Missing::default(),
+            missing: 0,
+            is_first_null: false,
             value: Ok(None),
         }
     }
@@ -355,7 +355,8 @@ impl<'a> Field<'a> {
         Self {
             parent: list.clone(),
             segment: Some(Segment::Index(index)),
-            missing: Missing::default(),
+            missing: 0,
+            is_first_null: false,
             value: Ok(value),
         }
     }
@@ -382,19 +383,11 @@ impl<'a> Field<'a> {
     /// The object in the field; an empty object if the field is absent.
     pub fn object(&self) -> Object<'a> {
         let members = self.read(Kind::Object, Json::members);
+        let is_missing = matches!(members, Ok(None));
         Object {
             path: self.path(),
-            missing: match members {
-                Ok(None) if self.missing.count == 0 => Missing {
-                    count: 1,
-                    is_null: self.is_null(),
-                },
-                Ok(None) => Missing {
-                    count: self.missing.count + 1,
-                    ..self.missing
-                },
-                Ok(Some(_)) | Err(_) => self.missing,
-            },
+            missing: self.missing + usize::from(is_missing),
+            is_first_null: self.is_first_null || is_missing && self.missing == 0 && self.is_null(),
             members: members.map(Option::unwrap_or_default),
         }
     }

@@ -53,10 +53,10 @@ pub fn read<'a>(list: &'a [u8], needed: &Needed<'a>) -> Result<Groups<'a>, Strin
         kind: None,
         groups: None,
         node: Node::default(),
+        part: Part::List,
     };
     let mut document = serde_json::Deserializer::from_slice(list);
-    nodes
-        .at(Part::List)
+    (&mut nodes)
         .deserialize(&mut document)
         .and_then(|()| document.end())
         .map_err(|error| error.to_string())?;
@@ -74,6 +74,8 @@ struct Nodes<'a, 'n> {
     /// `None` if the list has no items.
     groups: Option<Groups<'a>>,
     node: Node<'a>,
+    /// The part that is read next.
+    part: Part,
 }
 
 /// A value in the list that is read, and not skipped.
@@ -88,14 +90,10 @@ enum Part {
     NodeInfo,
 }
 
-struct PartReader<'r, 'a, 'n> {
-    nodes: &'r mut Nodes<'a, 'n>,
-    part: Part,
-}
-
-impl<'a, 'n> Nodes<'a, 'n> {
-    fn at(&mut self, part: Part) -> PartReader<'_, 'a, 'n> {
-        PartReader { nodes: self, part }
+impl<'a> Nodes<'a, '_> {
+    fn at(&mut self, part: Part) -> &mut Self {
+        self.part = part;
+        self
     }
 
     /// Forgets an earlier value of a part, because the last of several equal keys counts.
@@ -150,7 +148,7 @@ impl<'a, 'n> Nodes<'a, 'n> {
     }
 }
 
-impl<'a> DeserializeSeed<'a> for PartReader<'_, 'a, '_> {
+impl<'a> DeserializeSeed<'a> for &mut Nodes<'a, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -158,7 +156,7 @@ impl<'a> DeserializeSeed<'a> for PartReader<'_, 'a, '_> {
     }
 }
 
-impl<'a> Visitor<'a> for PartReader<'_, 'a, '_> {
+impl<'a> Visitor<'a> for &mut Nodes<'a, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -177,7 +175,7 @@ impl<'a> Visitor<'a> for PartReader<'_, 'a, '_> {
         if matches!(self.part, Part::List | Part::Node) {
             return Err(E::invalid_type(Unexpected::Other("null"), &self));
         }
-        self.nodes.clear(self.part);
+        self.clear(self.part);
         Ok(())
     }
 
@@ -185,9 +183,10 @@ impl<'a> Visitor<'a> for PartReader<'_, 'a, '_> {
         if self.part == Part::Items {
             return Err(A::Error::invalid_type(Unexpected::Map, &self));
         }
-        self.nodes.clear(self.part);
+        let part = self.part;
+        self.clear(part);
         while let Some(key) = map.next_key::<StringBytes<'_>>()? {
-            self.nodes.member(self.part, &key.0, &mut map)?;
+            self.member(part, &key.0, &mut map)?;
         }
         Ok(())
     }
@@ -199,16 +198,14 @@ impl<'a> Visitor<'a> for PartReader<'_, 'a, '_> {
         let mut groups = Groups::new();
         let mut index = 0_usize;
         while items
-            .next_element_seed(self.nodes.at(Part::Node))
+            .next_element_seed(self.at(Part::Node))
             .map_err(|error| A::Error::custom(format_args!("items[{index}]: {error}")))?
             .is_some()
         {
-            *groups
-                .entry(std::mem::take(&mut self.nodes.node))
-                .or_default() += 1;
+            *groups.entry(std::mem::take(&mut self.node)).or_default() += 1;
             index += 1;
         }
-        self.nodes.groups = Some(groups);
+        self.groups = Some(groups);
         Ok(())
     }
 }

@@ -8,16 +8,10 @@ use crate::text::escape;
 
 /// The path of a field in an object, displayed as users write it:
 /// `spec.dataImportCronTemplates[0].metadata.annotations[a.b/c]`. Paths share their parents, so they are cheap to clone.
+/// The last step comes first, because different paths usually differ there.
 #[must_use]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FieldPath(Option<Rc<Link>>);
-
-/// The last step comes first, because different paths usually differ there.
-#[derive(Debug, PartialEq, Eq)]
-struct Link {
-    segment: Segment,
-    parent: FieldPath,
-}
+pub struct FieldPath(Option<Rc<(Segment, FieldPath)>>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
@@ -43,10 +37,7 @@ impl FieldPath {
     }
 
     pub fn below(&self, segment: &Segment) -> Self {
-        Self(Some(Rc::new(Link {
-            segment: segment.clone(),
-            parent: self.clone(),
-        })))
+        Self(Some(Rc::new((segment.clone(), self.clone()))))
     }
 
     pub fn join(&self, relative: &Self) -> Self {
@@ -58,15 +49,15 @@ impl FieldPath {
 
     /// The path of the object or list that contains this field; `None` for the whole object.
     pub fn parent(&self) -> Option<&Self> {
-        self.0.as_deref().map(|link| &link.parent)
+        self.0.as_deref().map(|(_, parent)| parent)
     }
 
     pub fn segments(&self) -> Vec<&Segment> {
         let mut segments = Vec::new();
         let mut path = self;
-        while let Some(link) = &path.0 {
-            segments.push(&link.segment);
-            path = &link.parent;
+        while let Some((segment, parent)) = path.0.as_deref() {
+            segments.push(segment);
+            path = parent;
         }
         segments.reverse();
         segments

@@ -2,17 +2,10 @@
 
 use crate::json::{Field, WrongType};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    Create,
-    Update,
-    /// DELETE and CONNECT, which have no object to evaluate.
-    Other,
-}
-
 #[derive(Debug)]
 pub struct Request<'a> {
-    pub operation: Operation,
+    /// For example `UPDATE`.
+    pub operation: String,
     /// For example `hco.kubevirt.io`; empty for the core group.
     pub group: String,
     pub version: String,
@@ -37,12 +30,7 @@ impl<'a> Request<'a> {
         // The audit scanner writes the kind into the resource field, so only the kind is used.
         let kind = request.object("kind");
         Ok(Self {
-            operation: match request.text("operation")?.as_str() {
-                "DELETE" | "CONNECT" => Operation::Other,
-                "UPDATE" => Operation::Update,
-                // An unknown operation is evaluated like a CREATE.
-                _ => Operation::Create,
-            },
+            operation: request.text("operation")?,
             group: kind.text("group")?,
             version: kind.text("version")?,
             kind: kind.text("kind")?,

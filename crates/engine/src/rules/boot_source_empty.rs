@@ -10,14 +10,7 @@ pub(crate) static RULE: Rule =
     Rule::about_templates("boot-source-empty", Level::Warn).about_golden_images();
 
 /// The DataSource of a template points to one without a disk.
-struct EmptyBootSource<'f> {
-    side: &'f Side<'f>,
-    forecast: &'f Forecast<'f>,
-    template: &'f SspTemplate<'f>,
-    target: &'f str,
-    is_chain: bool,
-}
-
+///
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDefaultDataSourceArch: the DataSource with a
 /// name that SSP's VM templates use points to the first architecture of the control plane, whether it has an image or
 /// not. containerized-data-importer pkg/controller/common/util.go, `ResolveDataSourceChain`: CDI follows one pointer.
@@ -51,79 +44,77 @@ pub(crate) fn check<'f>(
             {
                 return None;
             }
-            let next = forecast.source(target);
-            let empty = EmptyBootSource {
-                side,
-                forecast,
-                template,
-                target,
-                is_chain: next.is_some_and(|source| source.points_to.is_some()),
-            };
-            Some(Violation::of(template.name, move || empty.describe()))
+            Some(Violation::of(template.name, move || {
+                describe(side, forecast, template, target)
+            }))
         })
     })
 }
 
-impl EmptyBootSource<'_> {
-    fn filled(&self) -> Option<String> {
-        // If SSP stops before the DataImportCrons, none of them has a disk.
-        if self.forecast.stopped == Some(Stopped::DataSource) {
-            return None;
-        }
-        // The target of the second pointer can be used.
-        let first = if self.is_chain {
-            self.target
-        } else {
-            &self.template.spec.managed_data_source
-        };
-        let mut names = Architecture::ALL
-            .into_iter()
-            .map(|architecture| architecture.suffixed(first));
-        names.find(|name| {
-            let source = self.forecast.source(name);
-            source.is_some_and(|source| source.filled == Some(true))
-        })
+/// A boot source with a disk. The first pointer leads to others with this name and the suffix of an architecture.
+fn filled(forecast: &Forecast<'_>, first: &str) -> Option<String> {
+    // If SSP stops before the DataImportCrons, none of them has a disk.
+    if forecast.stopped == Some(Stopped::DataSource) {
+        return None;
     }
+    let mut names = Architecture::ALL
+        .into_iter()
+        .map(|architecture| architecture.suffixed(first));
+    names.find(|name| {
+        let source = forecast.source(name);
+        source.is_some_and(|source| source.filled == Some(true))
+    })
+}
 
-    /// The architecture of nodes that the annotation of the template lacks.
-    fn missing(&self) -> Option<Architecture> {
-        let (managed, name) = (&self.template.spec.managed_data_source, self.template.name);
-        let mut annotations = self.side.configuration.annotations();
-        let (_, annotation) = annotations.find(|(template, _)| template.name == name)?;
-        let is_missing = |architecture: &Architecture| {
-            architecture.suffixed(managed) == self.target
-                && self.side.workload().contains_key(architecture.name())
-                && !lists(annotation, architecture.name())
-        };
-        Architecture::ALL.into_iter().find(is_missing)
+/// The architecture of nodes that the annotation of the template lacks.
+fn missing(side: &Side<'_>, template: &SspTemplate<'_>, target: &str) -> Option<Architecture> {
+    let (managed, name) = (&template.spec.managed_data_source, template.name);
+    let mut annotations = side.configuration.annotations();
+    let (_, annotation) = annotations.find(|(template, _)| template.name == name)?;
+    let is_missing = |architecture: &Architecture| {
+        architecture.suffixed(managed) == target
+            && side.workload().contains_key(architecture.name())
+            && !lists(annotation, architecture.name())
+    };
+    Architecture::ALL.into_iter().find(is_missing)
+}
+
+fn describe<'p>(
+    side: &Side<'_>,
+    forecast: &Forecast<'_>,
+    template: &SspTemplate<'_>,
+    target: &str,
+) -> Description<'p> {
+    let managed = &template.spec.managed_data_source;
+    let next = forecast.source(target);
+    let is_chain = next.is_some_and(|source| source.points_to.is_some());
+    let why = if is_chain {
+        "which points to another one, but CDI follows only one pointer"
+    } else {
+        "for which no image is imported"
+    };
+    // The target of the second pointer can be used.
+    let first = if is_chain { target } else { managed };
+    let mut fixes = vec![Proposal::advice(match filled(forecast, first) {
+        Some(name) => format!("in VMs, use the boot source {}", quote(&name)),
+        None => "in VMs, use another boot source".to_owned(),
+    })];
+    if let Some(missing) = missing(side, template, target) {
+        fixes.push(Proposal::advice(format!(
+            "if the image supports {0}, add {0} to the architectures annotation",
+            missing.name()
+        )));
     }
-
-    fn describe<'p>(&self) -> Description<'p> {
-        let configuration = &self.side.configuration;
-        let why = if self.is_chain {
-            "which points to another one, but CDI follows only one pointer"
-        } else {
-            "for which no image is imported"
-        };
-        let mut fixes = vec![Proposal::advice(match self.filled() {
-            Some(name) => format!("in VMs, use the boot source {}", quote(&name)),
-            None => "in VMs, use another boot source".to_owned(),
-        })];
-        if let Some(missing) = self.missing() {
-            fixes.push(Proposal::advice(format!(
-                "if the image supports {0}, add {0} to the architectures annotation",
-                missing.name()
-            )));
-        }
-        Description {
-            path: configuration.path_of_index(self.template.index, &["spec", "managedDataSource"]),
-            fact: format!(
-                "VMs that use the boot source {} do not get a disk: it points to {}, {why}{}.",
-                quote(&self.template.spec.managed_data_source),
-                quote(self.target),
-                unless_pvc(Some(self.target).filter(|_| !self.is_chain))
-            ),
-            fixes,
-        }
+    Description {
+        path: side
+            .configuration
+            .path_of_index(template.index, &["spec", "managedDataSource"]),
+        fact: format!(
+            "VMs that use the boot source {} do not get a disk: it points to {}, {why}{}.",
+            quote(managed),
+            quote(target),
+            unless_pvc(Some(target).filter(|_| !is_chain))
+        ),
+        fixes,
     }
 }

@@ -7,17 +7,8 @@ use crate::rejection;
 pub(crate) static RULE: Rule =
     Rule::about_templates("template-name-invalid", Level::Deny).about_golden_images();
 
-/// A name that no DataImportCron, DataSource, or CronJob can have.
-struct InvalidName<'f> {
-    template: &'f str,
-    index: usize,
-    /// The field with the name: the name itself, or managedDataSource.
-    field: [&'static str; 2],
-    reason: Reason<'f>,
-    /// The length of the suffix of an architecture in the names of the objects.
-    suffix: usize,
-}
-
+/// Why no DataImportCron, DataSource, or CronJob can have a name.
+#[derive(Clone, Copy)]
 enum Reason<'f> {
     /// The name is missing, or invalid on any nodes.
     Syntax,
@@ -35,22 +26,16 @@ const STOPS_AT_CRON: &str = "the image is not imported, and SSP stops there.";
 /// see `operator_models::cdi`.
 pub(crate) fn check<'f>(side: &'f Side<'f>) -> Box<dyn Iterator<Item = Violation<'f>> + 'f> {
     let configuration = &side.configuration;
-    let violation = move |name: InvalidName<'f>| {
-        Violation::of(name.template, move || name.describe(configuration))
-    };
     if let Some(forecast) = side.readable_forecast() {
         let invalid = forecast
             .first_of_templates(|cron| Some((problem(forecast, cron)?, cron.architecture)))
-            .map(
-                |(template, index, ((field, reason), architecture))| InvalidName {
-                    template: template.name,
-                    index,
-                    field,
-                    reason,
-                    suffix: architecture.map_or(0, |_| SUFFIX),
-                },
-            )
-            .map(violation);
+            .map(move |(template, index, ((field, reason), architecture))| {
+                let suffix = architecture.map_or(0, |_| SUFFIX);
+                Violation::of(template.name, move || {
+                    let path = configuration.path_of_index(Some(index), &field);
+                    describe(path, template.name, field, reason, suffix)
+                })
+            });
         return Box::new(invalid);
     }
     let is_invalid: fn(&str) -> bool = match &side.forecast {
@@ -70,14 +55,12 @@ pub(crate) fn check<'f>(side: &'f Side<'f>) -> Box<dyn Iterator<Item = Violation
         .iter()
         .filter(move |template| template.is_enabled() && is_invalid(&template.name))
         .filter(move |template| names.insert(&template.name))
-        .map(|template| InvalidName {
-            template: &template.name,
-            index: template.index,
-            field: NAME,
-            reason: Reason::Syntax,
-            suffix: SUFFIX,
-        })
-        .map(violation);
+        .map(move |template| {
+            Violation::of(&template.name, move || {
+                let path = configuration.path_of(template).keys(&NAME);
+                describe(path, &template.name, NAME, Reason::Syntax, SUFFIX)
+            })
+        });
     Box::new(invalid)
 }
 
@@ -101,50 +84,56 @@ fn problem<'f>(
     is_too_long.then_some((NAME, Reason::CronJob))
 }
 
-impl InvalidName<'_> {
-    fn describe<'p>(&self, configuration: &Configuration<'_>) -> Description<'p> {
-        let name = quote(self.template);
-        let (field, fix) = if self.field == NAME {
-            (
-                "The name",
-                format!(
-                    "rename the template: at most {} characters; lowercase letters, digits, `-`, and `.`; a letter or digit first and last",
-                    POLLED_NAME_MAX - self.suffix
-                ),
-            )
-        } else {
-            (
-                "The managedDataSource",
-                format!(
-                    "use at most {} lowercase letters, digits, and `-` for managedDataSource, and begin and end with a letter or digit",
-                    NAME_MAX - self.suffix
-                ),
-            )
-        };
-        let fact = match self.reason {
-            Reason::Syntax if self.template.is_empty() => {
-                "The template has no name: SSP rejects every change from HCO.".to_owned()
-            }
-            Reason::Syntax => format!(
-                "Template name {name} is not a valid name of a DataImportCron: {STOPS_AT_CRON}"
+/// `field` is the field with the name: the name itself, or managedDataSource; `suffix` is the length of the suffix of an
+/// architecture in the names of the objects.
+fn describe<'p>(
+    path: FieldPath,
+    template: &str,
+    field: [&str; 2],
+    reason: Reason<'_>,
+    suffix: usize,
+) -> Description<'p> {
+    let name = quote(template);
+    let (field, fix) = if field == NAME {
+        (
+            "The name",
+            format!(
+                "rename the template: at most {} characters; lowercase letters, digits, `-`, and `.`; a letter or digit first and last",
+                POLLED_NAME_MAX - suffix
             ),
-            Reason::DataImportCron(reason) => format!(
-                "{field} of template {name} makes the DataImportCron invalid ({}): {STOPS_AT_CRON}",
-                rejection::explain(reason).reason
+        )
+    } else {
+        (
+            "The managedDataSource",
+            format!(
+                "use at most {} lowercase letters, digits, and `-` for managedDataSource, and begin and end with a letter or digit",
+                NAME_MAX - suffix
             ),
-            Reason::DataSource(reason) => format!(
-                "{field} of template {name} makes a DataSource invalid ({}): SSP stops and updates no golden image.",
-                rejection::explain(reason).reason
-            ),
-            Reason::CronJob => format!(
-                "{field} of template {name} has more than {} characters, so no CronJob can be created for it: its image is never imported.",
-                POLLED_NAME_MAX - self.suffix
-            ),
-        };
-        Description {
-            path: configuration.path_of_index(Some(self.index), &self.field),
-            fact,
-            fixes: vec![Proposal::advice(fix)],
+        )
+    };
+    let fact = match reason {
+        Reason::Syntax if template.is_empty() => {
+            "The template has no name: SSP rejects every change from HCO.".to_owned()
         }
+        Reason::Syntax => {
+            format!("Template name {name} is not a valid name of a DataImportCron: {STOPS_AT_CRON}")
+        }
+        Reason::DataImportCron(reason) => format!(
+            "{field} of template {name} makes the DataImportCron invalid ({}): {STOPS_AT_CRON}",
+            rejection::explain(reason).reason
+        ),
+        Reason::DataSource(reason) => format!(
+            "{field} of template {name} makes a DataSource invalid ({}): SSP stops and updates no golden image.",
+            rejection::explain(reason).reason
+        ),
+        Reason::CronJob => format!(
+            "{field} of template {name} has more than {} characters, so no CronJob can be created for it: its image is never imported.",
+            POLLED_NAME_MAX - suffix
+        ),
+    };
+    Description {
+        path,
+        fact,
+        fixes: vec![Proposal::advice(fix)],
     }
 }

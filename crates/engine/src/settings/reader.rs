@@ -7,7 +7,7 @@ use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 use kube_objects::text::{self, quote};
 use operator_models::cdi::data_import_cron::SOURCE_KINDS;
 use operator_models::cdi::image::Image;
-use operator_models::hco::golden_image::StatedTemplate;
+use operator_models::hco::golden_image::CommonTemplate;
 use operator_models::ssp::architecture::KNOWN;
 
 use super::Levels;
@@ -211,7 +211,7 @@ impl SettingsReader {
         name: &str,
         path: &str,
         field: &Field<'_>,
-    ) -> Option<StatedTemplate> {
+    ) -> Option<CommonTemplate> {
         if !is_dns1123_subdomain(name) {
             let expected = "must be the name of a template: lowercase letters, digits, `-` and `.`";
             self.problem(path, expected);
@@ -220,7 +220,7 @@ impl SettingsReader {
         if field.json().map(Json::kind) != Some(Kind::Object) {
             let expected = "must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest, or {source: SOURCE, architectures: LIST}";
             return self.parsed(path, field, expected, |url| {
-                is_stated(&url).then(|| StatedTemplate::from_url(&url))
+                is_stated(&url).then(|| CommonTemplate::from_url(name, &url, None))
             });
         }
         let (mut source, mut architectures) = (None, None);
@@ -252,7 +252,7 @@ impl SettingsReader {
             let expected = "must be a source, for example {registry: {imageStream: rhel9-guest, pullMethod: node}}";
             self.problem(&path, expected);
         }
-        let template = StatedTemplate::read(&source, architectures);
+        let template = CommonTemplate::from_source(name, &source, architectures);
         if let Err(error) = &template {
             let kind = error.found().kind();
             self.problem(&error.path().to_string(), &format!("must not be {kind}"));

@@ -82,16 +82,16 @@ pub struct Retarget {
 /// The changes when a cluster reaches the forecast.
 pub fn changes<'a>(before: &State<'a>, after: &'a Forecast<'a>) -> Changes {
     let mut state = before.clone();
-    let log = state.reconcile(after);
+    state.reconcile(after);
     let (filled_before, filled_after) = (before.filled(), state.filled());
     let kept_disks = &filled_before & &filled_after;
     // A disk that already exists is attached again within a second.
     let is_imported = |key: &&Key| {
         let disk = state.disk_of(key);
-        disk.is_some_and(|disk| log.imported.contains(disk))
+        disk.is_some_and(|disk| state.imported.contains(disk))
     };
     let empty_meanwhile = kept_disks
-        .difference(&log.filled_meanwhile)
+        .difference(&state.filled_meanwhile)
         .filter(is_imported);
     let used: BTreeSet<&Disk> = state
         .sources
@@ -103,10 +103,11 @@ pub fn changes<'a>(before: &State<'a>, after: &'a Forecast<'a>) -> Changes {
         crons: (!state.never_settles).then(|| CronChanges {
             created: only_in(&state.crons, &before.crons),
             deleted: only_in(&before.crons, &state.crons),
-            recreated: log
+            recreated: state
                 .deleted_crons
-                .into_iter()
+                .iter()
                 .filter(|(key, _)| before.crons.contains_key(key) && state.crons.contains_key(key))
+                .map(|(key, fields)| (key.clone(), fields.clone()))
                 .collect(),
         }),
         data_sources: source_changes(before, &state),
@@ -114,7 +115,7 @@ pub fn changes<'a>(before: &State<'a>, after: &'a Forecast<'a>) -> Changes {
         kept_disks,
         lost_image: (&filled_before - &filled_after).into_iter().collect(),
         deleted_disks: only_in(&before.disks, &state.disks),
-        imported_disks: log.imported,
+        imported_disks: state.imported,
         leftover_disks: leftover.cloned().collect(),
     }
 }

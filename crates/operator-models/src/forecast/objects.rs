@@ -41,13 +41,15 @@ pub(super) struct Real<'a> {
     pub(super) labels: Labels,
 }
 
-/// The labels that CDI sets on a DataSource or on a disk.
+/// The labels that CDI sets on a DataSource or on a disk, and an annotation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Labels {
     /// The name of its cron.
     pub(super) cron: Option<Arc<str>>,
     /// Whether CDI's clean-up deletes it after the cron.
     pub(super) is_cleaned_up: bool,
+    /// When CDI used a disk last, as the number of an import.
+    pub(super) last_use: usize,
 }
 
 impl Labels {
@@ -125,6 +127,7 @@ impl<'a> Objects<'a> {
                     .filter(|cron| !cron.is_empty())
                     .map(Arc::from),
                 is_cleaned_up: labels.entry(CLEAN_UP)?.as_deref() == Some("true"),
+                last_use: 0,
             },
             spec: match kind {
                 Kind::DataImportCron => Some(Spec::read(&object.object("spec"))?),

@@ -14,13 +14,19 @@ use crate::ssp::data_sources::Key;
 pub struct State<'a> {
     pub(super) crons: BTreeMap<Key, CronState<'a>>,
     pub(super) sources: BTreeMap<Key, SourceState>,
-    pub(super) disks: BTreeMap<Disk, DiskState>,
+    pub(super) disks: BTreeMap<Disk, Labels>,
     /// Counts imports, to find the oldest ones.
     uses: usize,
     /// Whether two crons have the same name, so that it is undetermined which one SSP creates.
     pub(super) never_settles: bool,
     /// The `PersistentVolumeClaim`s that no cron has imported, by their names.
     uploaded: BTreeMap<Key, Disk>,
+    /// The crons that the last reconcile deleted, and the changed fields of the specs that caused them to be created again.
+    pub(super) deleted_crons: BTreeMap<Key, Vec<String>>,
+    /// The disks that it imported.
+    pub(super) imported: BTreeSet<Disk>,
+    /// The DataSources that had a disk before its first new import was complete.
+    pub(super) filled_meanwhile: BTreeSet<Key>,
 }
 
 /// A disk. CDI names it after the DataSource and the digest of the image. The digest is unknown here, so two disks are
@@ -64,21 +70,6 @@ pub(super) struct SourceState {
     labels: Labels,
 }
 
-#[derive(Debug, Clone, Default)]
-pub(super) struct DiskState {
-    labels: Labels,
-    pub(super) last_use: usize,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct ReconcileLog {
-    /// The crons that were deleted, and the changed fields of the specs that caused them to be created again.
-    pub(super) deleted_crons: BTreeMap<Key, Vec<String>>,
-    pub(super) imported: BTreeSet<Disk>,
-    /// The DataSources that had a disk before the first new import was complete.
-    pub(super) filled_meanwhile: BTreeSet<Key>,
-}
-
 impl<'a> State<'a> {
     /// The state that SSP and CDI reach from a cluster without golden images.
     pub fn new(forecast: &'a Forecast<'a>) -> Self {
@@ -119,9 +110,7 @@ impl<'a> State<'a> {
                 self.uploaded.insert(key.clone(), disk.clone());
             }
             names.insert(key.clone(), disk.clone());
-            let labels = real.labels.clone();
-            let last_use = 0;
-            self.disks.insert(disk, DiskState { labels, last_use });
+            self.disks.insert(disk, real.labels.clone());
         }
         if let Some(sources) = objects.of_kind(Kind::DataSource) {
             self.sources.clear();
@@ -139,8 +128,8 @@ impl<'a> State<'a> {
         // Without the list of all disks, each cron still has the disk that it has imported.
         let crons = self.crons.iter().filter(|_| !are_disks_known);
         for (key, cron) in crons.filter(|(_, cron)| cron.has_imported) {
-            let state = self.disks.entry(cron.disk.clone()).or_default();
-            state.labels.set(key, cron.spec);
+            let labels = self.disks.entry(cron.disk.clone()).or_default();
+            labels.set(key, cron.spec);
         }
         self
     }
@@ -148,16 +137,17 @@ impl<'a> State<'a> {
     /// SSP deletes and creates objects, CDI cleans up, SSP recreates the objects that it has to replace, and CDI
     /// imports. In a real cluster, CDI can notice a replaced cron too late to clean up after the old one. This function
     /// uses the usual order.
-    pub(super) fn reconcile(&mut self, forecast: &'a Forecast<'a>) -> ReconcileLog {
-        let mut log = ReconcileLog::default();
+    pub(super) fn reconcile(&mut self, forecast: &'a Forecast<'a>) {
+        self.deleted_crons.clear();
+        self.imported.clear();
         self.never_settles |= !forecast.same_name.is_empty();
         let labels = self.labels();
         let reaches_crons = self.put_sources(forecast);
         if reaches_crons {
             self.delete_sources(forecast);
-            self.replace_crons(forecast, &mut log.deleted_crons);
+            self.replace_crons(forecast);
         }
-        let deleted: BTreeSet<Key> = log.deleted_crons.keys().cloned().collect();
+        let deleted: BTreeSet<Key> = self.deleted_crons.keys().cloned().collect();
         let mut never_created = &self.labels() - &labels;
         never_created.retain(|cron| !self.crons.contains_key(cron) && !deleted.contains(cron));
         if !never_created.is_empty() {
@@ -172,9 +162,8 @@ impl<'a> State<'a> {
         }
         self.attach();
         self.drop_kept_by_none();
-        log.filled_meanwhile = self.filled();
-        self.import(&mut log.imported);
-        log
+        self.filled_meanwhile = self.filled();
+        self.import();
     }
 
     /// Creates and changes the DataSources of SSP. Returns whether all are accepted: the first rejected one ends SSP's
@@ -261,11 +250,7 @@ impl<'a> State<'a> {
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataImportCrons;
     /// internal/common/resource.go, createOrUpdateWithImmutableSpec.
-    fn replace_crons(
-        &mut self,
-        forecast: &'a Forecast<'a>,
-        deleted: &mut BTreeMap<Key, Vec<String>>,
-    ) {
+    fn replace_crons(&mut self, forecast: &'a Forecast<'a>) {
         let mut is_stopped = false;
         let crons: Vec<&Cron> = forecast
             .crons
@@ -281,7 +266,7 @@ impl<'a> State<'a> {
                 None if !is_rejected => drop(self.crons.insert(cron.key.clone(), new)),
                 Some(changed) if !changed.is_empty() => {
                     self.crons.remove(&cron.key);
-                    deleted.insert(cron.key.clone(), changed);
+                    self.deleted_crons.insert(cron.key.clone(), changed);
                 }
                 _ => is_stopped |= is_rejected,
             }
@@ -295,7 +280,8 @@ impl<'a> State<'a> {
         let is_unwanted =
             |key: &Key, cron: &mut CronState<'_>| cron.is_of_ssp && !wanted.contains(key);
         let unwanted = self.crons.extract_if(.., is_unwanted);
-        deleted.extend(unwanted.map(|(key, _)| (key, Vec::new())));
+        self.deleted_crons
+            .extend(unwanted.map(|(key, _)| (key, Vec::new())));
     }
 
     /// Whether SSP does not create a cron because its disk was uploaded.
@@ -344,7 +330,7 @@ impl<'a> State<'a> {
         self.sources
             .retain(|key, source| is_kept(key, &source.labels));
         self.disks
-            .retain(|disk, state| is_kept(&disk.data_source, &state.labels));
+            .retain(|disk, labels| is_kept(&disk.data_source, labels));
     }
 
     /// Whether the DataSource of a cron has its label, so that CDI may change it; `None` if another cron manages it.
@@ -398,10 +384,10 @@ impl<'a> State<'a> {
     /// CDI imports the disks of new crons. Each import succeeds.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, createImportDataVolume, update.
-    fn import(&mut self, imported: &mut BTreeSet<Disk>) {
+    fn import(&mut self) {
         let mut by_cron: BTreeMap<Key, Vec<Disk>> = BTreeMap::new();
-        for (disk, state) in &self.disks {
-            if let Some(cron) = &state.labels.cron {
+        for (disk, labels) in &self.disks {
+            if let Some(cron) = &labels.cron {
                 let cron = disk.data_source.beside(Arc::clone(cron));
                 by_cron.entry(cron).or_default().push(disk.clone());
             }
@@ -413,12 +399,12 @@ impl<'a> State<'a> {
             }
             let disk = &cron.disk;
             self.uses += 1;
-            let state = self.disks.entry(disk.clone()).or_insert_with(|| {
-                imported.insert(disk.clone());
-                DiskState::default()
+            let labels = self.disks.entry(disk.clone()).or_insert_with(|| {
+                self.imported.insert(disk.clone());
+                Labels::default()
             });
-            state.last_use = self.uses;
-            state.labels.set(key, cron.spec);
+            labels.last_use = self.uses;
+            labels.set(key, cron.spec);
             let all = by_cron.remove(key).unwrap_or_default();
             let old = all.into_iter().filter(|old| old != disk);
             collect_garbage(&mut self.disks, cron.spec, &key.name, old);
@@ -438,8 +424,8 @@ impl<'a> State<'a> {
     /// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, handlePvcSource.
     fn label_pointers(&mut self) {
         let is_cleaned_up = |disk: &Disk| {
-            let state = self.disks.get(disk);
-            state.is_some_and(|state| state.labels.is_cleaned_up)
+            let labels = self.disks.get(disk);
+            labels.is_some_and(|labels| labels.is_cleaned_up)
         };
         let labelled: BTreeSet<Key> = self
             .sources
@@ -550,7 +536,7 @@ impl<'a> CronState<'a> {
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectOldImports.
 fn collect_garbage(
-    disks: &mut BTreeMap<Disk, DiskState>,
+    disks: &mut BTreeMap<Disk, Labels>,
     spec: &cdi::Spec<'_>,
     cron: &str,
     old: impl Iterator<Item = Disk>,
@@ -564,8 +550,8 @@ fn collect_garbage(
     // Another cron can have taken over a disk.
     let by_use: BTreeSet<(usize, Disk)> = old
         .filter_map(|disk| {
-            let state = disks.get(&disk)?;
-            (state.labels.cron.as_deref() == Some(cron)).then_some((state.last_use, disk))
+            let labels = disks.get(&disk)?;
+            (labels.cron.as_deref() == Some(cron)).then_some((labels.last_use, disk))
         })
         .collect();
     let excess = by_use.len().saturating_sub(others);

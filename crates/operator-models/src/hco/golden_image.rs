@@ -17,10 +17,10 @@ pub struct CommonTemplate {
     pub architectures: Option<String>,
     /// Whether the annotation is known. If it is not, no rule evaluates it.
     pub is_annotation_known: bool,
-    /// Its spec as JSON: the spec in the status, the spec that upstream ships, or one with its name and its source.
+    /// Its spec as JSON: the spec in the status, or one with its name and its source, without a schedule.
     pub spec: Option<String>,
-    /// Whether the schedule, which HCO chooses for each cluster, is the one in the status.
-    pub is_schedule_known: bool,
+    /// The schedule, which HCO chooses for each cluster; `None` unless the status shows it.
+    pub schedule: Option<String>,
 }
 
 /// The name of a common template in the status, and the template, unless the spec overrides it; `None` if the entry is not
@@ -37,7 +37,8 @@ pub(super) fn status_template<'a>(
         return Ok(None);
     }
     let template = Template::read(index, item)?;
-    let spec = item.object().field("spec").json();
+    let spec = item.object().field("spec");
+    let schedule = spec.object().string("schedule").ok().flatten();
     let common = CommonTemplate {
         registry: Some(template.source.registry().cloned().unwrap_or_default()),
         // With the import on, the annotation is filtered, but the original is not.
@@ -45,66 +46,11 @@ pub(super) fn status_template<'a>(
             .filter(|original| !original.is_empty())
             .or(template.architectures),
         is_annotation_known: true,
-        spec: spec.map(|spec| spec.text().to_owned()),
-        is_schedule_known: spec.is_some(),
+        spec: spec.json().map(|spec| spec.text().to_owned()),
+        schedule: spec.is_present().then(|| schedule.unwrap_or_default()),
     };
     let is_own = modified != Some(true);
     Ok(Some((template.name, is_own.then_some(common))))
-}
-
-/// A template that HCO ships, as the settings state it.
-#[derive(Debug)]
-pub struct StatedTemplate {
-    registry: RegistrySource,
-    source: String,
-    architectures: Option<String>,
-}
-
-impl StatedTemplate {
-    /// A template with this registry URL and an unknown annotation.
-    pub fn from_url(url: &str) -> Self {
-        Self {
-            registry: RegistrySource::at(url),
-            source: json!({"registry": {"url": url}}).to_string(),
-            architectures: None,
-        }
-    }
-
-    /// A template with this source, which may be something else than a registry.
-    pub fn read<'a>(
-        source: &Field<'a>,
-        architectures: Option<String>,
-    ) -> Result<Self, WrongType<'a>> {
-        let registry = RegistrySource::read(&source.object().field("registry"))?;
-        Ok(Self {
-            registry: registry.unwrap_or_default(),
-            source: source.json().map_or("{}", Json::text).to_owned(),
-            architectures,
-        })
-    }
-
-    /// The template as HCO ships it, with the schedule in the status.
-    fn common(&self, name: &str, schedule: Option<&str>) -> CommonTemplate {
-        let managed = name.strip_suffix("-image-cron").unwrap_or(name);
-        let size = if managed == "fedora" { "5Gi" } else { "10Gi" };
-        let source: Value = serde_json::from_str(&self.source).unwrap_or_default();
-        let spec = json!({
-            "garbageCollect": "Outdated",
-            "managedDataSource": managed,
-            "schedule": schedule.unwrap_or("0 */12 * * *"),
-            "template": {"spec": {
-                "source": source,
-                "storage": {"resources": {"requests": {"storage": size}}},
-            }},
-        });
-        CommonTemplate {
-            registry: Some(self.registry.clone()),
-            architectures: self.architectures.clone(),
-            is_annotation_known: self.architectures.is_some(),
-            spec: Some(spec.to_string()),
-            is_schedule_known: schedule.is_some(),
-        }
-    }
 }
 
 /// The common templates that upstream ships: the name, the URL, and the architectures annotation.
@@ -140,20 +86,20 @@ const SHIPPED_BY_OPENSHIFT: [&str; 3] =
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, overrideDataImportSchedule.
 pub fn common_templates(
     status: &[(String, Option<CommonTemplate>)],
-    setting: Option<&BTreeMap<String, StatedTemplate>>,
+    setting: Option<&CommonTemplates>,
     schedule: Option<&str>,
     is_openshift: bool,
 ) -> CommonTemplates {
-    let shipped = BTreeMap::from(SHIPPED.map(|(name, url, value)| {
-        let mut template = StatedTemplate::from_url(url);
-        template.architectures = Some(value.to_owned());
-        (name.to_owned(), template)
-    }));
-    let mut table: CommonTemplates = setting
-        .unwrap_or(&shipped)
-        .iter()
-        .map(|(name, stated)| (name.clone(), stated.common(name, schedule)))
-        .collect();
+    let shipped = || {
+        CommonTemplates::from(SHIPPED.map(|(name, url, value)| {
+            let template = CommonTemplate::from_url(name, url, Some(value.to_owned()));
+            (name.to_owned(), template)
+        }))
+    };
+    let mut table = setting.cloned().unwrap_or_else(shipped);
+    for template in table.values_mut() {
+        template.schedule = schedule.map(str::to_owned);
+    }
     if is_openshift && setting.is_none() {
         let unknown = |name: &str| (name.to_owned(), CommonTemplate::default());
         table.extend(SHIPPED_BY_OPENSHIFT.map(unknown));
@@ -232,6 +178,54 @@ impl<'a> Annotation<'a> {
 }
 
 impl CommonTemplate {
+    /// A template that HCO ships with this registry URL. Without architectures, its annotation is unknown.
+    pub fn from_url(name: &str, url: &str, architectures: Option<String>) -> Self {
+        let source = json!({"registry": {"url": url}});
+        Self::new(name, RegistrySource::at(url), source, architectures)
+    }
+
+    /// The same with a source that may be something else than a registry.
+    pub fn from_source<'a>(
+        name: &str,
+        source: &Field<'a>,
+        architectures: Option<String>,
+    ) -> Result<Self, WrongType<'a>> {
+        let registry = RegistrySource::read(&source.object().field("registry"))?;
+        let json = source.json().map_or("{}", Json::text);
+        let json = serde_json::from_str(json).unwrap_or_default();
+        Ok(Self::new(
+            name,
+            registry.unwrap_or_default(),
+            json,
+            architectures,
+        ))
+    }
+
+    fn new(
+        name: &str,
+        registry: RegistrySource,
+        source: Value,
+        architectures: Option<String>,
+    ) -> Self {
+        let managed = name.strip_suffix("-image-cron").unwrap_or(name);
+        let size = if managed == "fedora" { "5Gi" } else { "10Gi" };
+        let spec = json!({
+            "garbageCollect": "Outdated",
+            "managedDataSource": managed,
+            "template": {"spec": {
+                "source": source,
+                "storage": {"resources": {"requests": {"storage": size}}},
+            }},
+        });
+        Self {
+            registry: Some(registry),
+            is_annotation_known: architectures.is_some(),
+            architectures,
+            spec: Some(spec.to_string()),
+            schedule: None,
+        }
+    }
+
     fn shipped_annotation(&self) -> Annotation<'_> {
         if self.is_annotation_known {
             Annotation::Shipped(self.architectures.as_deref())

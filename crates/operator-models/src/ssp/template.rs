@@ -140,12 +140,12 @@ impl<'a> SspTemplate<'a> {
             (Spec::read(spec)?, given.hco.common_namespace.clone(), None)
         };
         let mut has_unknown_schedule = json.is_none();
-        if spec.schedule.is_empty() && common.is_some() {
+        if spec.schedule.is_empty()
+            && let Some(common) = common
+        {
             has_unknown_schedule = true;
-            spec.schedule = match &common_spec {
-                Some(common) => common.field("schedule").string()?.unwrap_or_default(),
-                None => "0 */12 * * *".to_owned(),
-            };
+            let default = || "0 */12 * * *".to_owned();
+            spec.schedule = common.schedule.clone().unwrap_or_else(default);
         }
         let mut verdict = examine_spec(&spec)?;
         let unknown_content = unknown_content(&spec).map(Rejection::ContentTypeUnknown);
@@ -161,7 +161,7 @@ impl<'a> SspTemplate<'a> {
             origin: Arc::new(spec.origin()),
             spec: completed(spec, image, given),
             has_unknown_schedule: has_unknown_schedule
-                && !common.is_some_and(|common| common.is_schedule_known),
+                && common.is_none_or(|common| common.schedule.is_none()),
         }))
     }
 
