@@ -59,8 +59,9 @@ const ALIASES: [(&str, &str); 19] = [
     ("x86_64", "amd64"),
 ];
 
-/// The intended value: the Kubernetes name of each entry, without empty entries and duplicates.
-pub(crate) fn corrected(value: &str, workload: &BTreeMap<String, usize>) -> Correction {
+/// The intended value: the Kubernetes name of each entry, without empty entries and duplicates; and whether no entry was
+/// guessed or omitted.
+pub(crate) fn corrected(value: &str, workload: &BTreeMap<String, usize>) -> (String, bool) {
     /// The limit is larger than the number of architectures. A person has to check what exceeds it.
     const MOST: usize = 64;
     let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
@@ -85,17 +86,7 @@ pub(crate) fn corrected(value: &str, workload: &BTreeMap<String, usize>) -> Corr
             names.push(name);
         }
     }
-    Correction {
-        value: names.join(","),
-        is_certain,
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Correction {
-    pub(crate) value: String,
-    /// No entry was guessed or omitted.
-    pub(crate) is_certain: bool,
+    (names.join(","), is_certain)
 }
 
 /// Why HCO does not recognize an entry, and the intended name.

@@ -143,23 +143,24 @@ impl Registry for OnlyNodes<'_> {
     }
 }
 
-/// Objects that cannot be read.
+/// Why objects cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unreadable {
-    pub(crate) resource: Resource,
-    /// The service account of the policy-server, if the settings name it.
-    pub(crate) account: Option<ServiceAccount>,
-    pub(crate) why: Failure,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub(crate) enum Unreadable {
     /// The API server reports that the service account does not have the permission for this verb.
-    Forbidden(ServiceAccount, &'static str),
+    Forbidden {
+        resource: Resource,
+        account: ServiceAccount,
+        verb: &'static str,
+    },
     /// The host returned an error instead of a list.
-    Host(String),
+    Host {
+        resource: Resource,
+        /// The service account of the policy-server, if the settings name it.
+        account: Option<ServiceAccount>,
+        error: String,
+    },
     /// The host returned something that is not a list of these objects.
-    List(String),
+    List { resource: Resource, error: String },
 }
 
 /// Reads all objects of a kind. Asks for the permissions first, because without them the host never answers
@@ -170,23 +171,24 @@ pub(crate) fn read<T>(
     resource: Resource,
     parse: impl FnOnce(&[u8]) -> Result<T, String>,
 ) -> Result<T, Unreadable> {
-    let unreadable = |why| Unreadable {
-        resource,
-        account: account.cloned(),
-        why,
-    };
     if let Some(account) = account
         && let Some(verb) = ["list", "watch"]
             .into_iter()
             .find(|verb| is_forbidden(cluster, account, verb, resource, None))
     {
-        return Err(unreadable(Failure::Forbidden(account.clone(), verb)));
+        let account = account.clone();
+        return Err(Unreadable::Forbidden {
+            resource,
+            account,
+            verb,
+        });
     }
-    let list = cluster
-        .list(resource)
-        .map_err(Failure::Host)
-        .map_err(unreadable)?;
-    parse(&list).map_err(Failure::List).map_err(unreadable)
+    let list = cluster.list(resource).map_err(|error| Unreadable::Host {
+        resource,
+        account: account.cloned(),
+        error,
+    })?;
+    parse(&list).map_err(|error| Unreadable::List { resource, error })
 }
 
 /// Whether the API server clearly denies a permission. Any other answer counts as a permission.

@@ -14,7 +14,7 @@ use operator_models::kubevirt::virtual_machine::{
 };
 use operator_models::ssp::architecture::Architecture;
 
-use crate::cluster::{self, Cluster, Failure, Resource, ServiceAccount, Unreadable, is_forbidden};
+use crate::cluster::{self, Cluster, Resource, ServiceAccount, Unreadable, is_forbidden};
 
 /// The cluster of a VirtualMachine.
 #[derive(Debug, Default)]
@@ -193,10 +193,11 @@ impl Reader<'_> {
         };
         let forbidden = self.account.filter(is_denied);
         if let Some(account) = forbidden {
-            self.report(Unreadable {
+            let account = account.clone();
+            self.report(Unreadable::Forbidden {
                 resource,
-                account: Some(account.clone()),
-                why: Failure::Forbidden(account.clone(), verb),
+                account,
+                verb,
             });
         }
         forbidden.is_none()

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cdi::data_import_cron::Rejection;
 use crate::cdi::data_source;
-use crate::hco::golden_image::{accepted_images, golden_images, invalid};
+use crate::hco::golden_image::{accepted_images, golden_images, is_invalid};
 use crate::hco::import::Import;
 use crate::hco::jsonpatch::SspPatch;
 use crate::ssp::architecture::{Architecture, architectures, unknown_architecture};
@@ -321,7 +321,7 @@ fn is_rejected(given: &Given<'_>) -> bool {
         || !hco.placement.errors().is_empty()
         || !hco.infra.errors().is_empty()
         || hco.templates.iter().any(|template| {
-            invalid(template, hco, given.common).is_some() || !names.insert(template.name.as_str())
+            is_invalid(template, hco, given.common) || !names.insert(template.name.as_str())
         })
 }
 

@@ -14,7 +14,7 @@ use operator_models::ssp::architecture::is_known;
 use serde_json::{Value, json};
 
 use super::Fixes;
-use crate::architecture::{Correction, corrected, is_architecture};
+use crate::architecture::{corrected, is_architecture};
 use crate::change::Side;
 use crate::fix::Fix;
 use crate::rule::{Level, Repair, Rule};
@@ -35,42 +35,44 @@ pub(super) enum ImageAgreement {
 #[derive(Clone)]
 pub(crate) struct Annotations<'f> {
     object: Object<'f>,
-    intended: Correction,
+    intended: String,
+    /// Whether it is clear that this is the intended value.
+    is_certain: bool,
 }
 
 impl<'f> Fixes<'_, 'f> {
     /// Correct the entries of an annotation. Complete if the intended value is clear, and if no other rule denies the
     /// template with the correction.
     pub(super) fn correct(&self, template: &Template<'f>) -> Vec<Fix> {
-        let correction = self.annotations_of(template).intended.clone();
-        match self.fit(template, &correction.value) {
+        let annotations = self.annotations_of(template);
+        match self.fit(template, &annotations.intended) {
             Some(ImageAgreement::Wrong(value)) => vec![self.set_supported(template, value)],
             // Adding architectures is a decision, which the repair `normalise` does not make.
             Some(ImageAgreement::Partial(value)) => vec![
                 self.set_supported(template, value),
-                self.set_corrected(template, correction),
+                self.set_corrected(template),
             ],
             Some(ImageAgreement::Unusable) => {
                 vec![self.another_image_or_placement(template)]
             }
-            _ if correction.value.is_empty() => {
+            _ if annotations.intended.is_empty() => {
                 vec![self.list_workload(template, "set the annotation")]
             }
             Some(ImageAgreement::Right) | None => {
-                vec![self.set_corrected(template, correction)]
+                vec![self.set_corrected(template)]
             }
         }
     }
 
     /// List the workload architectures that the image supports. If the image is not looked up, only a person knows them.
     pub(super) fn list(&self, template: &Template<'f>, summary: &str) -> Fix {
-        let correction = self.annotations_of(template).intended.clone();
-        match self.fit(template, &correction.value) {
+        let annotations = self.annotations_of(template);
+        match self.fit(template, &annotations.intended) {
             None => self.list_workload(template, summary),
             Some(ImageAgreement::Wrong(value) | ImageAgreement::Partial(value)) => {
                 self.set_supported(template, value)
             }
-            Some(ImageAgreement::Right) => self.set_corrected(template, correction),
+            Some(ImageAgreement::Right) => self.set_corrected(template),
             Some(ImageAgreement::Unusable) => self.another_image_or_placement(template),
         }
     }
@@ -174,20 +176,22 @@ impl<'f> Fixes<'_, 'f> {
         })
     }
 
-    fn set_corrected(&self, template: &Template<'f>, correction: Correction) -> Fix {
-        if let Some(fix) = self.of_one_disk(template, &correction.value) {
+    fn set_corrected(&self, template: &Template<'f>) -> Fix {
+        let annotations = self.annotations_of(template);
+        let intended = annotations.intended.as_str();
+        if let Some(fix) = self.of_one_disk(template, intended) {
             return fix;
         }
-        let summary = if correction.is_certain {
+        let summary = if annotations.is_certain {
             "correct the annotation"
         } else {
             "correct the annotation; verify that this is the value that you intend"
         };
-        let complete = correction.is_certain
+        let complete = annotations.is_certain
             && !self.is_image_skipped(template)
-            && !self.is_denied(template, &correction.value);
+            && !self.is_denied(template, intended);
         let fix = self
-            .annotate(summary, template, ARCHITECTURES, correction.value)
+            .annotate(summary, template, ARCHITECTURES, intended)
             .complete_if(complete);
         // A repair must not make decisions for the user.
         if complete {
@@ -226,7 +230,7 @@ impl<'f> Fixes<'_, 'f> {
         if let Some((preference, only)) = self.configuration().preferred_architecture(template)
             && names.contains(&only)
         {
-            let intended = &self.annotations_of(template).intended.value;
+            let intended = &self.annotations_of(template).intended;
             let listed = supported(intended, self.workload());
             names.retain(|name| *name == only || listed.contains(name));
             let kept = if names.len() > 1 {
@@ -310,9 +314,12 @@ impl<'f> Annotations<'f> {
     pub(super) fn new(side: &Side<'f>, template: &Template<'f>) -> Self {
         let list = side.configuration.hco.fields.templates.path();
         let field = Field::item(&list, template.index, template.json);
+        let stated = template.stated_architectures();
+        let (intended, is_certain) = corrected(stated, side.workload());
         Self {
             object: field.object().object("metadata").object("annotations"),
-            intended: corrected(template.stated_architectures(), side.workload()),
+            intended,
+            is_certain,
         }
     }
 }

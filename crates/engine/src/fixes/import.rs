@@ -117,13 +117,14 @@ impl<'a> Fixes<'_, 'a> {
             let value = template.architectures.as_deref();
             match image.annotation {
                 Annotation::Spec(_) | Annotation::Unknown(_) => {
-                    let corrected = corrected(template.stated_architectures(), workload);
-                    let is_clear = corrected.is_certain && !corrected.value.is_empty();
-                    let wanted = match self.fit(template, &corrected.value) {
+                    let stated = template.stated_architectures();
+                    let (corrected, is_certain) = corrected(stated, workload);
+                    let is_clear = is_certain && !corrected.is_empty();
+                    let wanted = match self.fit(template, &corrected) {
                         Some(
                             ImageAgreement::Wrong(by_image) | ImageAgreement::Partial(by_image),
                         ) => by_image,
-                        Some(ImageAgreement::Right) | None if is_clear => corrected.value,
+                        Some(ImageAgreement::Right) | None if is_clear => corrected,
                         Some(ImageAgreement::Right | ImageAgreement::Unusable) | None => {
                             return None;
                         }

@@ -47,7 +47,7 @@ fn describe<'f>(
     };
     let (path, fixes) = match (own, image.template) {
         (Some(template), _) => {
-            let corrected = corrected(value, workload).value;
+            let (corrected, _) = corrected(value, workload);
             let summary = "set the annotation";
             let set = if supported(&corrected, workload).is_empty() {
                 Proposal::List { template, summary }

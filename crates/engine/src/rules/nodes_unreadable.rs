@@ -1,5 +1,5 @@
 use super::prelude::*;
-use crate::cluster::{Failure, ServiceAccount, Unreadable};
+use crate::cluster::{ServiceAccount, Unreadable};
 
 pub(crate) static RULE: Rule =
     Rule::about_object("nodes-unreadable", Level::Deny).about_the_policy();
@@ -9,22 +9,22 @@ pub(crate) fn check(nodes: &Unreadable) -> [Violation<'_>; 1] {
 }
 
 fn describe<'f>(nodes: &Unreadable) -> Description<'f> {
-    let (reason, fix) = match &nodes.why {
-        Failure::Forbidden(account, verb) => (
+    let (reason, fix) = match nodes {
+        Unreadable::Forbidden { account, verb, .. } => (
             format!(": the service account {account} of the policy-server cannot {verb} nodes"),
             grant(Some(account), ""),
         ),
-        Failure::Host(error) => {
+        Unreadable::Host { account, error, .. } => {
             // The causes and, if backtraces are on, a backtrace follow on the next lines.
             let first_line = error.lines().next().unwrap_or_default();
             let error = escape(first_line.trim_end_matches('.'), 160);
             let colon = if error.is_empty() { "" } else { ": " };
             (
                 format!(", because it cannot read the nodes{colon}{error}"),
-                resolve(first_line, nodes.account.as_ref()),
+                resolve(first_line, account.as_ref()),
             )
         }
-        Failure::List(error) => (
+        Unreadable::List { error, .. } => (
             format!(", because the node list is invalid: {}", escape(error, 160)),
             Proposal::advice(
                 "see the log of the policy-server, which reads the list from the API server",

@@ -1,5 +1,5 @@
-use operator_models::hco::golden_image::{Invalid, invalid};
-use operator_models::hco::template::{ENABLE, Source};
+use operator_models::hco::golden_image::is_invalid;
+use operator_models::hco::template::{ENABLE, Enable, Source};
 
 use super::prelude::*;
 
@@ -10,28 +10,21 @@ pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
 ) -> impl Iterator<Item = Violation<'f>> {
     let (hco, common) = (configuration.hco, &configuration.installation.common);
-    hco.templates.iter().filter_map(move |template| {
-        let reason = invalid(template, hco, common)?;
-        Some(Violation {
-            consequence: Some(match reason {
-                Invalid::Enable(_) | Invalid::NoSpec => Consequence::HcoDenies,
-                Invalid::NoSource => Consequence::HcoCrashes,
-            }),
-            ..Violation::of(&template.name, move || {
-                describe(configuration, template, &reason)
-            })
-        })
+    let templates = hco.templates.iter();
+    let invalid = templates.filter(move |template| is_invalid(template, hco, common));
+    invalid.map(move |template| Violation {
+        consequence: Some(match (&template.enable, &template.source) {
+            (Enable::Enabled, Source::Missing) => Consequence::HcoCrashes,
+            _ => Consequence::HcoDenies,
+        }),
+        ..Violation::of(&template.name, move || describe(configuration, template))
     })
 }
 
-fn describe<'f>(
-    configuration: &Configuration<'_>,
-    template: &'f Template<'f>,
-    reason: &Invalid<'_>,
-) -> Description<'f> {
+fn describe<'f>(configuration: &Configuration<'_>, template: &'f Template<'f>) -> Description<'f> {
     let name = quote(&template.name);
-    let (path, fact, fix) = match reason {
-        Invalid::Enable(value) => (
+    let (path, fact, fix) = match (&template.enable, &template.source) {
+        (Enable::Invalid(value), _) => (
             configuration.annotation_path(template, ENABLE),
             format!(
                 "The enable annotation of template {name} must be \"true\" or \"false\", not {}",
@@ -39,12 +32,12 @@ fn describe<'f>(
             ),
             Proposal::Enable(template),
         ),
-        Invalid::NoSpec => (
+        (_, Source::NoSpec) => (
             configuration.path_of(template).key("spec"),
             format!("Template {name} is enabled and has no spec"),
             Proposal::advice("add the spec"),
         ),
-        Invalid::NoSource => (
+        _ => (
             configuration.source_path(template),
             format!("Common template {name} has no source"),
             Proposal::advice(
@@ -54,7 +47,7 @@ fn describe<'f>(
     };
     let mut fixes = vec![fix, Proposal::Disable(template)];
     // HCO denies an enabled template without a spec.
-    if matches!(reason, Invalid::Enable(_)) && matches!(template.source, Source::NoSpec) {
+    if !template.is_enabled() && matches!(template.source, Source::NoSpec) {
         fixes.remove(0);
     }
     Description { path, fact, fixes }

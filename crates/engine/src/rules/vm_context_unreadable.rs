@@ -1,5 +1,5 @@
 use super::prelude::*;
-use crate::cluster::{Failure, Unreadable};
+use crate::cluster::Unreadable;
 
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-context-unreadable", Level::Warn).about_the_policy();
@@ -17,18 +17,25 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f>> {
 }
 
 fn fact(unreadable: &Unreadable) -> String {
-    match &unreadable.why {
-        Failure::Forbidden(account, verb) => format!(
+    match unreadable {
+        Unreadable::Forbidden {
+            resource,
+            account,
+            verb,
+        } => format!(
             "The service account {account} of the policy-server cannot {verb} {}: the VM is not checked completely.",
-            unreadable.resource.plural()
+            resource.plural()
         ),
-        Failure::Host(error) | Failure::List(error) => {
+        Unreadable::Host {
+            resource, error, ..
+        }
+        | Unreadable::List { resource, error } => {
             // The causes and, if backtraces are on, a backtrace follow on the next lines.
             let error = escape(error.lines().next().unwrap_or_default(), 120);
             let end = if error.ends_with('.') { "" } else { "." };
             format!(
                 "The VM is not checked completely, because {} cannot be read: {error}{end}",
-                unreadable.resource.kind()
+                resource.kind()
             )
         }
     }

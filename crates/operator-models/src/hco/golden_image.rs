@@ -235,33 +235,22 @@ impl CommonTemplate {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Invalid<'a> {
-    Enable(&'a str),
-    NoSpec,
-    /// An enabled common template has no source, which makes HCO panic.
-    NoSource,
-}
-
 /// Whether HCO's webhook denies a template, or HCO panics because of it.
 ///
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateDataImportCronTemplates;
 /// controllers/handlers/golden-images/golden_images.go, customizeCommonDictAnnotations, which dereferences the source
 /// without a check.
-pub fn invalid<'a>(
-    template: &'a Template<'_>,
+pub fn is_invalid(
+    template: &Template<'_>,
     hco: &HyperConverged<'_>,
     common: &CommonTemplates,
-) -> Option<Invalid<'a>> {
+) -> bool {
     match (&template.enable, &template.source) {
-        (Enable::Invalid(value), _) => Some(Invalid::Enable(value)),
-        (Enable::Enabled, Source::NoSpec) => Some(Invalid::NoSpec),
-        (Enable::Enabled, Source::Missing)
-            if hco.imports_common && common.contains_key(&template.name) =>
-        {
-            Some(Invalid::NoSource)
+        (Enable::Invalid(_), _) | (Enable::Enabled, Source::NoSpec) => true,
+        (Enable::Enabled, Source::Missing) => {
+            hco.imports_common && common.contains_key(&template.name)
         }
-        (Enable::Enabled | Enable::Disabled, _) => None,
+        (Enable::Enabled | Enable::Disabled, _) => false,
     }
 }
 
@@ -274,7 +263,7 @@ pub fn golden_images<'a>(
     common: &'a CommonTemplates,
 ) -> Vec<GoldenImage<'a>> {
     images(hco, common, |template| {
-        template.is_enabled() && invalid(template, hco, common).is_none()
+        template.is_enabled() && !is_invalid(template, hco, common)
     })
 }
 
