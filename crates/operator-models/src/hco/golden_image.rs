@@ -181,7 +181,7 @@ impl CommonTemplate {
     /// A template that HCO ships with this registry URL. Without architectures, its annotation is unknown.
     pub fn from_url(name: &str, url: &str, architectures: Option<String>) -> Self {
         let source = json!({"registry": {"url": url}});
-        Self::new(name, RegistrySource::at(url), source, architectures)
+        Self::new(name, RegistrySource::at(url), &source, architectures)
     }
 
     /// The same with a source that may be something else than a registry.
@@ -192,19 +192,15 @@ impl CommonTemplate {
     ) -> Result<Self, WrongType<'a>> {
         let registry = RegistrySource::read(&source.object().field("registry"))?;
         let json = source.json().map_or("{}", Json::text);
-        let json = serde_json::from_str(json).unwrap_or_default();
-        Ok(Self::new(
-            name,
-            registry.unwrap_or_default(),
-            json,
-            architectures,
-        ))
+        let json: Value = serde_json::from_str(json).unwrap_or_default();
+        let registry = registry.unwrap_or_default();
+        Ok(Self::new(name, registry, &json, architectures))
     }
 
     fn new(
         name: &str,
         registry: RegistrySource,
-        source: Value,
+        source: &Value,
         architectures: Option<String>,
     ) -> Self {
         let managed = name.strip_suffix("-image-cron").unwrap_or(name);

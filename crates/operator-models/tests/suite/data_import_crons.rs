@@ -39,10 +39,16 @@ pub(super) fn polling(verdict: &Verdict) -> Option<&'static str> {
 pub(super) fn words(rejection: &Rejection) -> &str {
     match rejection {
         Rejection::NameMissing => "metadata.name: Required value",
-        Rejection::NameTooLongForObject => "must be no more than 253 characters",
-        Rejection::NameInvalid => "metadata.name: Invalid value",
+        Rejection::NameTooLongForObject | Rejection::ManagedDataSourceTooLongForObject => {
+            "must be no more than 253 characters"
+        }
+        Rejection::NameInvalid | Rejection::ManagedDataSourceInvalid => {
+            "metadata.name: Invalid value"
+        }
         Rejection::NamespaceInvalid => "metadata.namespace: Invalid value",
-        Rejection::DataSourceLabelTooLong => "must be no more than 63 bytes",
+        Rejection::DataSourceLabelTooLong | Rejection::CronLabelTooLong => {
+            "must be no more than 63 bytes"
+        }
         Rejection::DataSourceLabelInvalid | Rejection::LabelInvalid(_) => {
             "metadata.labels: Invalid value"
         }
@@ -80,9 +86,6 @@ pub(super) fn words(rejection: &Rejection) -> &str {
         Rejection::ImportsToKeepNegative => " Illegal ImportsToKeep value",
         Rejection::GarbageCollectUnknown(_) => " Illegal GarbageCollect value",
         Rejection::ManagedDataSourceMissing => " Illegal ManagedDataSource value",
-        Rejection::ManagedDataSourceTooLongForObject => "must be no more than 253 characters",
-        Rejection::ManagedDataSourceInvalid => "metadata.name: Invalid value",
-        Rejection::CronLabelTooLong => "must be no more than 63 bytes",
         Rejection::CronLabelInvalid => "a valid label must be",
     }
 }
