@@ -51,10 +51,20 @@ struct Doubts<'a> {
 /// Finds the violations of all rules about HyperConverged. Violations of the object before an update are existing problems,
 /// unless the template or the object that they are about loses something.
 pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<Detection<'f>> {
-    let existing = change
-        .before
-        .filter(|_| !settings.denies_existing_problems)
-        .map(|before| Existing::new(before, &change.after));
+    let compared = change.before.filter(|_| !settings.denies_existing_problems);
+    let unrejected = compared.and_then(Side::unrejected);
+    let losses = compared.map(|before| {
+        let accepted = unrejected.as_ref().unwrap_or(before);
+        losses(before, accepted, &change.after)
+    });
+    // A problem of the object before an update is an existing problem even if HCO or SSP rejected it for another reason. If
+    // its placement matches no workload node, its problems are those on the nodes of the object after the update.
+    let replacement = match compared {
+        Some(before) if before.matches_no_node() => Some(before.accepted(change.after.census)),
+        _ => unrejected,
+    };
+    let before: Vec<&Side<'_>> = compared.into_iter().chain(&replacement).collect();
+    let losses = losses.unwrap_or_default();
     let after = &change.after.configuration;
     let doubts = Doubts::new(&change.after);
     let node_level = node_level(change.before_configuration(), after, settings);
@@ -64,16 +74,12 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
         if violations.is_empty() {
             continue;
         }
-        let compared = existing.as_ref().filter(|_| !rule.is_exempt_from_ratchet);
-        let old: Vec<_> = compared
-            .map(|existing| existing.violations(rule, *check, change.images))
-            .into_iter()
-            .flatten()
-            .collect();
+        let old = old_violations(rule, *check, &before, change.images);
         let known = known(rule, &old, settings);
         detections.reserve_exact(violations.len());
-        let losses = compared.map(|existing| &existing.losses);
-        detections.extend(compare(rule, violations, &known, settings, &doubts, losses));
+        detections.extend(compare(
+            rule, violations, &known, settings, &doubts, &losses,
+        ));
     }
     // If no rule that needs the nodes could deny the object, unreadable nodes do not deny it either.
     if node_level != Some(Level::Deny) {
@@ -100,7 +106,8 @@ pub(crate) fn evaluate_machine<'f>(
             .map(|old| (Doubts::NONE, check(old)));
         let known = known(rule, old.as_slice(), settings);
         let new = check(new);
-        detections.extend(compare(rule, new, &known, settings, &Doubts::NONE, None));
+        let losses = BTreeMap::new();
+        detections.extend(compare(rule, new, &known, settings, &Doubts::NONE, &losses));
     }
     detections
 }
@@ -154,7 +161,7 @@ fn compare<'f>(
     known: &Known<'_>,
     settings: &Settings,
     doubts: &Doubts<'_>,
-    losses: Option<&BTreeMap<Option<String>, Cow<'static, str>>>,
+    losses: &BTreeMap<Option<String>, Cow<'static, str>>,
 ) -> impl Iterator<Item = Detection<'f>> {
     violations.into_iter().filter_map(move |violation| {
         let doubt = doubts.of(rule, &violation);
@@ -164,9 +171,8 @@ fn compare<'f>(
             .into_iter()
             .flatten()
             .any(|(old, larger)| *old <= outcome && violation.parts.is_subset(larger));
-        let loss = losses
-            .filter(|_| is_known)
-            .and_then(|losses| losses.get(&violation.template.map(str::to_owned)).cloned());
+        let lost = || losses.get(&violation.template.map(str::to_owned)).cloned();
+        let loss = is_known.then(lost).flatten();
         Some(Detection {
             rule,
             outcome: if is_known && loss.is_none() {
@@ -181,50 +187,25 @@ fn compare<'f>(
     })
 }
 
-/// The object before an update. A problem of it is an existing problem even if HCO or SSP rejected it for another reason. If
-/// its placement matches no workload node, its problems are those on the nodes of the object after the update.
-struct Existing<'a> {
-    before: &'a Side<'a>,
-    /// Replaces `before` where its own forecast does not show its problems.
-    replacement: Option<Side<'a>>,
-    losses: BTreeMap<Option<String>, Cow<'static, str>>,
-}
-
-impl<'a> Existing<'a> {
-    fn new(before: &'a Side<'a>, after: &'a Side<'a>) -> Self {
-        let (own, new) = (before.unrejected(), after.unrejected());
-        let sides = [
-            own.as_ref().unwrap_or(before),
-            new.as_ref().unwrap_or(after),
-        ];
-        Self {
-            before,
-            losses: losses(before, after, sides),
-            replacement: if before.matches_no_node() {
-                Some(before.accepted(after.census))
-            } else {
-                own
-            },
-        }
-    }
-
-    fn violations<'s>(
-        &'s self,
-        rule: &Rule,
-        check: Check,
-        images: &'s Images,
-    ) -> impl Iterator<Item = (Doubts<'s>, Violations<'s>)> {
-        [Some(self.before), self.replacement.as_ref()]
-            .into_iter()
-            .flatten()
-            .filter(|side| match rule.condition {
-                Condition::ImportOff | Condition::ImportOn | Condition::VmsRestricted => {
-                    applies(rule, None, &side.configuration)
-                }
-                _ => true,
-            })
-            .map(move |side| (Doubts::new(side), run(check, None, side, None, images)))
-    }
+/// The violations of a rule in the object before an update, as each of these sides shows them.
+fn old_violations<'s>(
+    rule: &Rule,
+    check: Check,
+    before: &[&'s Side<'s>],
+    images: &'s Images,
+) -> Vec<(Doubts<'s>, Violations<'s>)> {
+    let is_compared = |side: &&&Side<'_>| {
+        let depends_on_side = matches!(
+            rule.condition,
+            Condition::ImportOff | Condition::ImportOn | Condition::VmsRestricted
+        );
+        !rule.is_exempt_from_ratchet
+            && (!depends_on_side || applies(rule, None, &side.configuration))
+    };
+    let sides = before.iter().filter(is_compared);
+    sides
+        .map(|side| (Doubts::new(side), run(check, None, side, None, images)))
+        .collect()
 }
 
 fn violations<'f>(

@@ -14,12 +14,14 @@ use crate::change::Side;
 use crate::words::names;
 
 /// The losses of an update by template, as the end of a fact about an existing problem, without a period; `None` stands for
-/// the object as a whole. `accepted` are the same sides as if HCO and SSP rejected nothing.
+/// the object as a whole. `accepted` is the side before as if HCO and SSP rejected nothing.
 pub(crate) fn losses(
     before: &Side<'_>,
+    accepted: &Side<'_>,
     after: &Side<'_>,
-    accepted: [&Side<'_>; 2],
 ) -> BTreeMap<Option<String>, Cow<'static, str>> {
+    let unrejected = after.unrejected();
+    let accepted = [accepted, unrejected.as_ref().unwrap_or(after)];
     let [had, has] = accepted.map(imports);
     let [stopped, stops] = accepted.map(stops);
     let of_templates = has.iter().filter_map(|(name, now)| {

@@ -51,7 +51,7 @@ pub(crate) fn check<'f>(
     })
 }
 
-/// A boot source with a disk. The first pointer leads to others with this name and the suffix of an architecture.
+/// The first boot source with a disk among those with this name and the suffix of an architecture.
 fn filled(forecast: &Forecast<'_>, first: &str) -> Option<String> {
     // If SSP stops before the DataImportCrons, none of them has a disk.
     if forecast.stopped == Some(Stopped::DataSource) {
