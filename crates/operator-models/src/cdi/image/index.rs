@@ -2,18 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use kube_objects::json::{Field, Object, WrongType};
+use kube_objects::json::{Object, WrongType};
 
 pub(super) struct Entry {
     digest: String,
-    /// `None` if the entry is the default for all platforms without an entry.
-    platform: Option<Platform>,
+    /// Whether it has no platform, and is the default for all platforms without an entry.
+    is_default: bool,
     /// Whether it is compressed with zstd, which CDI prefers.
     is_zstd: bool,
-}
-
-#[derive(Default)]
-struct Platform {
     system: String,
     architecture: String,
     variant: String,
@@ -28,11 +24,14 @@ pub(super) fn read<'a>(manifest: &Object<'a>) -> Result<Option<Vec<Entry>>, Wron
     for entry in list.objects()? {
         let annotations = entry.object("annotations");
         let zstd = annotations.text("io.github.containers.compression.zstd")?;
-        let platform = Platform::read(&entry.field("platform"))?;
+        let platform = entry.object("platform");
         entries.push(Entry {
-            digest: entry.text("digest")?,
-            platform: platform.or(is_docker.then(Platform::default)),
+            is_default: !is_docker && !entry.field("platform").is_present(),
             is_zstd: !is_docker && zstd == "true",
+            system: platform.text("os")?,
+            architecture: platform.text("architecture")?,
+            variant: platform.text("variant")?,
+            digest: entry.text("digest")?,
         });
     }
     Ok(list.is_present().then_some(entries))
@@ -42,9 +41,8 @@ pub(super) fn read<'a>(manifest: &Object<'a>) -> Result<Option<Vec<Entry>>, Wron
 pub(super) fn architectures(entries: &[Entry]) -> BTreeSet<String> {
     entries
         .iter()
-        .filter_map(|entry| entry.platform.as_ref())
-        .filter(|platform| platform.rank(&platform.architecture).is_some())
-        .map(|platform| platform.architecture.clone())
+        .filter(|entry| entry.rank(&entry.architecture).is_some())
+        .map(|entry| entry.architecture.clone())
         .filter(|name| !name.is_empty())
         .collect()
 }
@@ -53,7 +51,7 @@ pub(super) fn architectures(entries: &[Entry]) -> BTreeSet<String> {
 pub(super) fn default(entries: &[Entry]) -> Option<&str> {
     entries
         .iter()
-        .find(|entry| entry.platform.is_none())
+        .find(|entry| entry.is_default)
         .map(|entry| entry.digest.as_str())
 }
 
@@ -66,29 +64,15 @@ pub(super) fn default(entries: &[Entry]) -> Option<&str> {
 /// DIVERGES: an index without a media type is read as an OCI index, whatever media type the registry's response
 /// has.
 pub(super) fn entry<'e>(entries: &'e [Entry], architecture: &str) -> Option<&'e str> {
-    let ranked = entries.iter().filter_map(|entry| {
-        let rank = match &entry.platform {
-            Some(platform) => platform.rank(architecture)?,
-            None => usize::MAX,
-        };
-        Some((rank, !entry.is_zstd, entry))
-    });
+    let ranked = entries
+        .iter()
+        .filter_map(|entry| Some((entry.rank(architecture)?, !entry.is_zstd, entry)));
     let best = ranked.min_by_key(|(rank, is_gzip, _)| (*rank, *is_gzip));
     best.map(|(_, _, entry)| entry.digest.as_str())
 }
 
-impl Platform {
-    fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
-        let platform = field.object();
-        let read = Self {
-            system: platform.text("os")?,
-            architecture: platform.text("architecture")?,
-            variant: platform.text("variant")?,
-        };
-        Ok(field.is_present().then_some(read))
-    }
-
-    /// How well the platform fits an architecture for which no variant is requested. Lower is better.
+impl Entry {
+    /// How well its platform fits an architecture for which no variant is requested. Lower is better.
     ///
     /// MIRRORS: containers/image `internal/pkg/platform/platform_matcher.go`, compatibility and `WantedPlatforms`.
     fn rank(&self, architecture: &str) -> Option<usize> {
@@ -97,6 +81,9 @@ impl Platform {
             "arm64" => &["", "v8"],
             _ => &[""],
         };
+        if self.is_default {
+            return Some(usize::MAX);
+        }
         if self.system != "linux" || self.architecture != architecture {
             return None;
         }
