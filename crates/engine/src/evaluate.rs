@@ -53,10 +53,12 @@ struct Doubts<'a> {
 pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<Detection<'f>> {
     let compared = change.before.filter(|_| !settings.denies_existing_problems);
     let unrejected = compared.and_then(Side::unrejected);
-    let losses = compared.map(|before| {
-        let accepted = unrejected.as_ref().unwrap_or(before);
-        losses(before, accepted, &change.after)
-    });
+    let losses = compared
+        .map(|before| {
+            let accepted = unrejected.as_ref().unwrap_or(before);
+            losses(before, accepted, &change.after)
+        })
+        .unwrap_or_default();
     // A problem of the object before an update is an existing problem even if HCO or SSP rejected it for another reason. If
     // its placement matches no workload node, its problems are those on the nodes of the object after the update.
     let replacement = match compared {
@@ -64,7 +66,6 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
         _ => unrejected,
     };
     let before: Vec<&Side<'_>> = compared.into_iter().chain(&replacement).collect();
-    let losses = losses.unwrap_or_default();
     let after = &change.after.configuration;
     let doubts = Doubts::new(&change.after);
     let node_level = node_level(change.before_configuration(), after, settings);

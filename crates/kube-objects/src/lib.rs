@@ -8,6 +8,7 @@
 
 pub mod edit;
 pub mod json;
+pub mod key;
 pub mod label;
 pub mod name;
 pub mod node_list;

@@ -9,6 +9,7 @@ mod storage;
 mod url;
 
 use kube_objects::json::{Object, WrongType};
+use kube_objects::key::Key;
 use kube_objects::label::{key_error, value_error};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 
@@ -16,7 +17,6 @@ pub use crate::cdi::data_import_cron::rejection::{MANAGED_DATA_SOURCE, NAME, Rej
 pub use crate::cdi::data_import_cron::source::SOURCE_KINDS;
 use crate::cdi::data_import_cron::source::Source;
 pub use crate::cdi::data_import_cron::spec::{ImageOrigin, Spec};
-use crate::ssp::data_sources::Key;
 
 /// The longest name of a `DataImportCron`, and of the `DataSource` that it manages.
 pub const NAME_MAX: usize = 63;

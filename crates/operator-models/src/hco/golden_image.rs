@@ -49,8 +49,8 @@ pub(super) fn status_template<'a>(
         spec: spec.json().map(|spec| spec.text().to_owned()),
         schedule: spec.is_present().then(|| schedule.unwrap_or_default()),
     };
-    let is_own = modified != Some(true);
-    Ok(Some((template.name, is_own.then_some(common))))
+    let is_shown = modified != Some(true);
+    Ok(Some((template.name, is_shown.then_some(common))))
 }
 
 /// The common templates that upstream ships: the name, the URL, and the architectures annotation.
