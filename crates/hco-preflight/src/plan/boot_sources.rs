@@ -112,7 +112,7 @@ impl<'c> BootSources<'c> {
             .chain(&changes.data_sources.deleted)
             .cloned()
             .collect();
-        let imported: BTreeSet<&Key> = (changes.disks.imported.iter())
+        let imported: BTreeSet<&Key> = (changes.imported_disks.iter())
             .map(|disk| &disk.data_source)
             .collect();
         let specs = specs(&hco.object);
@@ -451,7 +451,7 @@ fn sources_before(
         let before = |key: &Key| {
             let managing = crons.iter().rfind(|(_, source)| *source == key);
             let owner = managing.map(|(owner, _)| owner.clone());
-            let is_deleted = (changes.disks.deleted.iter()).any(|disk| disk.data_source == *key);
+            let is_deleted = (changes.deleted_disks.iter()).any(|disk| disk.data_source == *key);
             SourceBefore {
                 points_to: known.get(key).and_then(|source| source.points_to.clone()),
                 is_of_ssp: owner.is_none() || is_of_bundle(key),
