@@ -8,10 +8,8 @@ mod connection;
 use std::time::{Duration, Instant};
 
 use http::Request;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIGroup;
 use kube::client::retry::RetryPolicy;
 use kube::client::{Body, ClientBuilder, ConfigExt as _};
-use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Client, Error};
 use serde_json::{Value, json};
 use tower::buffer::BufferLayer;
@@ -20,9 +18,8 @@ use tower::retry::RetryLayer;
 pub use api::ClusterError;
 pub use connection::{Connection, timeout};
 
+use crate::field::{items, text};
 use crate::foreign::masked;
-use crate::nodes::Labels;
-use crate::world::Node;
 
 /// A connection to the API server of a kubeconfig.
 pub struct Cluster {
@@ -41,7 +38,6 @@ pub struct Cluster {
     until: Option<Instant>,
 }
 
-/// The API group of HyperConverged.
 const GROUP: &str = "hco.kubevirt.io";
 
 /// The versions of HyperConverged that the policy reads, the newest first.
@@ -105,62 +101,37 @@ impl Cluster {
         self.client.default_namespace()
     }
 
-    pub fn nodes(&self, labels: &Labels) -> Result<Vec<Node>, ClusterError> {
-        let mut nodes = Vec::new();
-        let resource = resource("v1", "Node");
-        self.list(&resource, None, |node| {
-            nodes.push(Node::read(&node, labels));
-        })?;
-        Ok(nodes.into_iter().collect::<Result<_, _>>()?)
-    }
-
     /// The `HyperConverged` objects of a namespace or of all namespaces, in the version that `kubectl` would show if
     /// the policy reads it, else in a version that the policy reads.
     pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
-        let group = self.hyperconverged_group()?;
+        let group = self.group(GROUP)?.unwrap_or_default();
         let served = group
-            .preferred_version
-            .iter()
-            .chain(&group.versions)
-            .find(|served| VERSIONS.contains(&&*served.version))
-            .ok_or(ClusterError::NotServed)?;
-        let resource = resource(&format!("{GROUP}/{}", served.version), KIND);
+            .get("preferredVersion")
+            .into_iter()
+            .chain(items(&group, "/versions"))
+            .filter_map(|served| text(served, "/version"))
+            .find(|version| VERSIONS.contains(version));
+        let Some(version) = served.filter(|_| namespace.is_none_or(is_name)) else {
+            return Ok(Vec::new());
+        };
+        let api_version = format!("{GROUP}/{version}");
         let mut all = Vec::new();
-        if namespace.is_none_or(is_name) {
-            let listed = self.list(&resource, namespace, |mut object| {
-                // The API server writes these fields into the items of some lists, and omits them in others.
-                if let Some(object) = object.as_object_mut() {
-                    object.insert("apiVersion".to_owned(), json!(resource.api_version));
-                    object.insert("kind".to_owned(), json!(KIND));
-                }
-                all.push(object);
-            });
-            listed.map_err(|error| match (error, namespace) {
-                (ClusterError::Forbidden(why), None) => ClusterError::Forbidden(format!(
-                    "{why}; if you may read only one namespace, specify it with -n"
-                )),
-                (error, _) => error,
-            })?;
+        let listed = self.list(&api_version, KIND, namespace, |mut object| {
+            // The API server writes these fields into the items of some lists, and omits them in others.
+            if let Some(object) = object.as_object_mut() {
+                object.insert("apiVersion".to_owned(), json!(api_version));
+                object.insert("kind".to_owned(), json!(KIND));
+            }
+            all.push(object);
+        });
+        match (listed, namespace) {
+            (Err(ClusterError::Refused(403, why)), None) => Err(ClusterError::Refused(
+                403,
+                format!("{why}; if you may read only one namespace, specify it with -n"),
+            )),
+            (listed, _) => listed.map(|()| all),
         }
-        Ok(all)
     }
-
-    pub fn has_kubewarden(&self) -> Result<bool, ClusterError> {
-        Ok(self.group("policies.kubewarden.io")?.is_some())
-    }
-
-    /// The API group of `HyperConverged`; empty if the cluster does not serve it.
-    fn hyperconverged_group(&self) -> Result<APIGroup, ClusterError> {
-        let group = self.group(GROUP)?.unwrap_or_else(|| json!({}));
-        serde_json::from_value(group)
-            .map_err(|_| self.foreign("get /apis", "it is not an API group"))
-    }
-}
-
-/// The resource of a kind.
-pub(crate) fn resource(api_version: &str, kind: &str) -> ApiResource {
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
 }
 
 /// Whether a text can be the name of a namespace or of a custom resource.

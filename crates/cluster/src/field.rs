@@ -38,11 +38,6 @@ pub fn namespace(object: &Value) -> &str {
     text(object, "/metadata/namespace").unwrap_or_default()
 }
 
-/// Whether an object is in the wanted namespace. Without a wanted namespace, every object is.
-pub fn in_namespace(wanted: Option<&str>, object: &Value) -> bool {
-    wanted.is_none_or(|wanted| wanted == namespace(object))
-}
-
 /// `NAMESPACE/NAME` of an object.
 pub fn key(object: &Value) -> String {
     format!("{}/{}", namespace(object), name(object))

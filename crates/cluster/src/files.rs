@@ -1,7 +1,7 @@
 //! Reads files: texts, and the objects of a directory tree.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader};
+use std::io::{self, BufRead, BufReader, Cursor, Seek};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
@@ -45,34 +45,45 @@ pub fn text_up_to(path: &Path, limit: u64) -> Result<Vec<u8>> {
 pub fn each_object(path: &Path, mut of: impl FnMut(&Path, Value)) -> Result<Vec<String>> {
     let mut skipped = Vec::new();
     for file in manifests(path)? {
-        if is_json(&file) {
-            // The second pass does not fail, unless the file has changed in the meantime.
-            let text = File::open(&file).with_context(|| format!("{} cannot be read", name(&file)));
-            each_in_json(BufReader::new(text?), &mut |object| of(&file, object))?;
-            continue;
-        }
-        let read = text(&file).and_then(|text| {
-            // A pipe can be read only once.
-            let is_json = text.trim_ascii_start().starts_with(b"{");
-            if is_json && each_in_json(&*text, &mut drop).is_ok() {
-                each_in_json(&*text, &mut |object| of(&file, object))?;
-                return Ok(Vec::new());
-            }
-            objects(&text).map_err(|error| {
-                let (name, line, what) = (name(&file), error.line, one_line(&error.what));
-                anyhow!("{name}:{line}: cannot be read as YAML or JSON: {what}")
-            })
-        });
-        match read {
-            Ok(objects) => objects
-                .into_iter()
-                .for_each(|object| of(&file, object.value)),
+        match each_in_file(&file, &mut |object| of(&file, object)) {
             Err(error) if file != path => skipped.push(format!("{error:#}")),
-            Err(error) => return Err(error),
+            read => read?,
         }
     }
     Ok(skipped)
 }
+
+/// Passes the objects of a file to a function, unless the file is truncated. JSON is read twice, so that a large file is
+/// never in memory as a whole.
+fn each_in_file(file: &Path, of: &mut dyn FnMut(Value)) -> Result<()> {
+    let unread = || format!("{} cannot be read", name(file));
+    let mut input: Box<dyn Input> = if file != Path::new(STDIN) && file.is_file() {
+        Box::new(BufReader::new(File::open(file).with_context(unread)?))
+    } else {
+        // A pipe can be read only once.
+        Box::new(Cursor::new(text(file)?))
+    };
+    let start = input.fill_buf().with_context(unread)?.trim_ascii_start();
+    let is_json = start.starts_with(b"{") && each_in_json(&mut input, &mut drop).is_ok();
+    input.rewind().with_context(unread)?;
+    if is_json {
+        // This does not fail, unless the file has changed in the meantime.
+        return Ok(each_in_json(input, of)?);
+    }
+    let text = read_up_to(LIMIT, input).with_context(unread)?;
+    let objects = objects(&text).map_err(|error| {
+        let (name, line, what) = (name(file), error.line, one_line(&error.what));
+        anyhow!("{name}:{line}: cannot be read as YAML or JSON: {what}")
+    })?;
+    for object in objects {
+        of(object.value);
+    }
+    Ok(())
+}
+
+trait Input: BufRead + Seek {}
+
+impl<T: BufRead + Seek> Input for T {}
 
 /// A file, or the manifests below a directory. The versions of a mounted `ConfigMap` are read once.
 fn manifests(path: &Path) -> Result<Vec<PathBuf>> {
@@ -109,19 +120,4 @@ pub fn is_of_volume(path: &Path) -> bool {
 pub fn is_manifest(path: &Path) -> bool {
     let ending = path.extension().and_then(std::ffi::OsStr::to_str);
     matches!(ending, Some("json" | "yaml" | "yml"))
-}
-
-/// Whether a file is complete JSON. Objects of a truncated file don't count.
-fn is_json(file: &Path) -> bool {
-    // A pipe can be read only once.
-    if file == Path::new(STDIN) || !file.is_file() {
-        return false;
-    }
-    File::open(file).is_ok_and(|text| {
-        let mut text = BufReader::new(text);
-        text.fill_buf()
-            .map(<[u8]>::trim_ascii_start)
-            .is_ok_and(|text| text.starts_with(b"{"))
-            && each_in_json(text, &mut drop).is_ok()
-    })
 }

@@ -21,30 +21,31 @@ pub fn lines(text: &str) -> String {
 /// A text without commands for the runner of a pipeline. Azure Pipelines and GitHub read `##vso[` and `##[` anywhere in
 /// a line, GitHub reads `::` and `TeamCity` reads `##teamcity[` at the beginning of a line.
 pub fn inert(text: &str) -> String {
-    let lines = text
-        .split('\n')
-        .map(|line| {
-            let plain = anstream::adapter::strip_str(line).to_string();
-            if plain.trim_start().starts_with("::") {
-                line.replacen("::", ": :", 1)
-            } else {
-                line.to_owned()
-            }
-        })
-        .collect::<Vec<_>>()
-        .join("\n");
-    inert_anywhere(&lines)
+    let inert_line = |line: &str| {
+        let plain = anstream::adapter::strip_str(line).to_string();
+        if plain.trim_start().starts_with("::") {
+            line.replacen("::", ": :", 1)
+        } else {
+            line.to_owned()
+        }
+    };
+    let lines: Vec<String> = text.split('\n').map(inert_line).collect();
+    inert_anywhere(&lines.join("\n"))
 }
 
 /// A text without the commands that a runner reads anywhere in a line.
 pub fn inert_anywhere(text: &str) -> String {
-    COMMANDS.iter().fold(text.to_owned(), |text, command| {
-        text.replace(&format!("##{command}["), &format!("# #{command}["))
-    })
+    interrupted(text, "# #")
 }
 
-/// The commands of Azure Pipelines, GitHub, and `TeamCity`, between `##` and `[`.
-const COMMANDS: [&str; 3] = ["", "vso", "teamcity"];
+/// A text with the commands of Azure Pipelines, GitHub, and `TeamCity`, but with other text in place of `##`.
+fn interrupted(text: &str, start: &str) -> String {
+    ["", "vso", "teamcity"]
+        .iter()
+        .fold(text.to_owned(), |text, command| {
+            text.replace(&format!("##{command}["), &format!("{start}{command}["))
+        })
+}
 
 /// Masks credentials in a message of an operator: a URL in it can contain a password, or a token in its query.
 pub fn masked(text: &str) -> String {
@@ -73,11 +74,8 @@ pub fn path(path: &Path) -> String {
 
 /// A text, quoted for a shell.
 pub fn shell_word(text: &str) -> String {
-    let is_plain =
-        |character: char| character.is_ascii_alphanumeric() || "-_./:,=@%+".contains(character);
-    if text.starts_with(|character: char| character.is_ascii_alphanumeric())
-        && text.chars().all(is_plain)
-    {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:,=@%+".contains(&byte);
+    if text.starts_with(|first: char| first.is_ascii_alphanumeric()) && text.bytes().all(is_plain) {
         return text.to_owned();
     }
     // It fails only for NUL, which no argument can contain, and which JSON escapes.
@@ -90,11 +88,8 @@ pub fn json(text: String) -> String {
     if !text.contains("##") && text.chars().all(is_shown) {
         return text;
     }
-    let text = COMMANDS.iter().fold(text, |text, command| {
-        text.replace(&format!("##{command}["), &format!("\\u0023#{command}["))
-    });
     let mut json = String::new();
-    for character in text.chars() {
+    for character in interrupted(&text, "\\u0023#").chars() {
         if is_shown(character) {
             json.push(character);
             continue;

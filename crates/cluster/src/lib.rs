@@ -18,7 +18,7 @@ mod world;
 
 pub use client::{Cluster, ClusterError, Connection, timeout};
 pub use identity::Identity;
-pub use nodes::{Counts, Labels, NodeError};
+pub use nodes::{Counts, labels_in};
 pub use notes::Notes;
 pub use world::*;
 

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use anyhow::{Result, bail};
-use kube::core::ApiResource;
 use kube_objects::json::Json;
 use operator_models::kubevirt::installation;
 use operator_models::ssp::data_sources::{
@@ -20,25 +19,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::client::{self, Cluster, ClusterError};
-use crate::field::{self, in_namespace, key};
+use crate::client::{Cluster, ClusterError};
+use crate::field::{self, key};
 use crate::foreign::{self, Foreign, masked, one_line};
 use crate::identity::Identity;
-use crate::nodes::Labels;
+use crate::nodes::labels_in;
 use crate::notes::Notes;
 
 use self::Reader::{Check, Cluster as Live, Plan};
 use self::files::Seen;
 pub use self::objects::*;
-
-/// A kind of objects that is read besides HyperConverged objects.
-#[derive(Debug, Clone, Copy)]
-struct Kind {
-    name: &'static str,
-    api_version: &'static str,
-    /// The commands that read it, besides `snapshot`.
-    readers: &'static [Reader],
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
@@ -70,10 +60,13 @@ pub struct List<T> {
     is_kept: fn(&T) -> bool,
 }
 
-/// Whether a list was read.
+/// A kind of objects that is read besides HyperConverged objects, and whether it was read.
 #[derive(Debug)]
 struct State {
-    kind: Kind,
+    kind: &'static str,
+    api_version: &'static str,
+    /// The commands that read it, besides `snapshot`.
+    readers: &'static [Reader],
     is_read: bool,
     /// Why the list, or an object of it, could not be read.
     gap: Option<Gap>,
@@ -85,21 +78,25 @@ const KUBEVIRT: &str = "kubevirt.io/v1";
 const SNAPSHOT: &str = "snapshot.storage.k8s.io/v1";
 
 const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
-const POLICY: &str = "ClusterAdmissionPolicy";
 const PREFERENCE: &str = "VirtualMachinePreference";
+
+/// The kind with the settings of the cluster's policies. Every command uses the default settings without it.
+const POLICY: &str = "ClusterAdmissionPolicy";
+
+/// The kind in the gap for files that cannot be read.
+const FILES: &str = "files";
 
 /// The state, with its lists in the order of a snapshot.
 pub struct World {
     /// The cluster, unless the state comes from files.
     pub cluster: Option<Cluster>,
-    reader: Reader,
     pub hyperconvergeds: Vec<Value>,
     /// The same HyperConverged objects in other API versions.
     converted: Vec<Value>,
     /// Why VMs that manifests name could not be read.
     unread_machines: BTreeMap<Key, String>,
-    /// The files that cannot be read.
-    skipped: Option<Gap>,
+    /// What the command needs, but could not be read.
+    pub gaps: Vec<Gap>,
     /// Whether the nodes come from the status, which has no names.
     pub has_made_up_nodes: bool,
     pub nodes: List<Node>,
@@ -119,14 +116,13 @@ pub struct World {
 
 impl World {
     /// Nothing has been read yet.
-    fn new(reader: Reader) -> Self {
+    fn new() -> Self {
         Self {
             cluster: None,
-            reader,
             hyperconvergeds: Vec::new(),
             converted: Vec::new(),
             unread_machines: BTreeMap::new(),
-            skipped: None,
+            gaps: Vec::new(),
             has_made_up_nodes: false,
             nodes: List::new("Node", "v1", &[Check, Plan, Live]),
             crons: List::new("DataImportCron", CDI, &[Plan, Live]),
@@ -150,25 +146,7 @@ impl World {
         }
     }
 
-    fn lists(&self) -> [&dyn AnyList; 13] {
-        [
-            &self.nodes,
-            &self.crons,
-            &self.sources,
-            &self.claims,
-            &self.snapshots,
-            &self.machines,
-            &self.running,
-            &self.volumes,
-            &self.kubevirts,
-            &self.preferences,
-            &self.cluster_preferences,
-            &self.ssps,
-            &self.cluster_policies,
-        ]
-    }
-
-    fn lists_mut(&mut self) -> [&mut dyn AnyList; 13] {
+    fn lists(&mut self) -> [&mut dyn AnyList; 13] {
         [
             &mut self.nodes,
             &mut self.crons,
@@ -188,9 +166,7 @@ impl World {
 }
 
 trait AnyList {
-    fn state(&self) -> &State;
-
-    fn state_mut(&mut self) -> &mut State;
+    fn state(&mut self) -> &mut State;
 
     /// Adds an object with the fields that are read, unless it was seen before. If a field has the wrong type, it
     /// records a gap.
@@ -200,32 +176,21 @@ trait AnyList {
     fn write(&self, out: &mut dyn Write) -> io::Result<()>;
 }
 
-impl Kind {
+impl State {
     /// Whether a command needs it.
     fn is_read_by(&self, reader: Reader) -> bool {
         reader == Reader::Snapshot || self.readers.contains(&reader)
     }
 
-    /// Whether it has the settings of the cluster's policies. Every command uses the default settings without it.
-    fn is_policy(&self) -> bool {
-        self.name == POLICY
-    }
-
-    fn resource(&self) -> ApiResource {
-        client::resource(self.api_version, self.name)
-    }
-
     /// Whether it can be missing from files. A command that needs nodes reports that there are none. Without
     /// preferences, the shipped ones apply, and without KubeVirt, the forecast of its default architecture.
     fn is_optional(&self) -> bool {
-        matches!(self.name, "KubeVirt" | "Node") || self.name.ends_with("Preference")
+        matches!(self.kind, "KubeVirt" | "Node") || self.kind.ends_with("Preference")
     }
-}
 
-impl State {
     fn set_gap(&mut self, reason: String, is_transient: bool) {
         self.gap.get_or_insert(Gap {
-            kind: self.kind.name,
+            kind: self.kind,
             reason,
             is_transient,
         });
@@ -233,14 +198,12 @@ impl State {
 }
 
 impl<T> List<T> {
-    fn new(name: &'static str, api_version: &'static str, readers: &'static [Reader]) -> Self {
+    fn new(kind: &'static str, api_version: &'static str, readers: &'static [Reader]) -> Self {
         Self {
             state: State {
-                kind: Kind {
-                    name,
-                    api_version,
-                    readers,
-                },
+                kind,
+                api_version,
+                readers,
                 is_read: false,
                 gap: None,
             },
@@ -250,7 +213,7 @@ impl<T> List<T> {
     }
 
     pub fn kind(&self) -> &'static str {
-        self.state.kind.name
+        self.state.kind
     }
 
     pub fn is_read(&self) -> bool {
@@ -284,11 +247,7 @@ impl<T: Serialize> List<T> {
 }
 
 impl<T: DeserializeOwned + Serialize> AnyList for List<T> {
-    fn state(&self) -> &State {
-        &self.state
-    }
-
-    fn state_mut(&mut self) -> &mut State {
+    fn state(&mut self) -> &mut State {
         &mut self.state
     }
 
@@ -308,7 +267,7 @@ impl<T: DeserializeOwned + Serialize> AnyList for List<T> {
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let (version, kind) = (self.state.kind.api_version, self.kind());
+        let (version, kind) = (self.state.api_version, self.kind());
         write!(
             out,
             r#"{{"apiVersion":"{version}","kind":"{kind}List","items":["#
@@ -344,17 +303,10 @@ impl World {
         installation::KubeVirt::only(Json::parse(list.as_bytes()).ok()?).ok()
     }
 
-    pub fn gaps(&self) -> Vec<Gap> {
-        let lists = self.lists().into_iter().map(AnyList::state);
-        lists
-            .filter(|state| state.kind.is_read_by(self.reader))
-            .filter_map(|state| state.gap.clone())
-            .chain(self.skipped.clone())
-            .collect()
-    }
-
+    /// Which files cannot be read.
     pub fn skipped(&self) -> Option<&str> {
-        Some(&self.skipped.as_ref()?.reason)
+        let skipped = self.gaps.iter().find(|gap| gap.kind == FILES)?;
+        Some(&skipped.reason)
     }
 
     /// The lists for the engine's comparison. For a kind that was not read, the engine uses its forecast. Without
@@ -377,19 +329,18 @@ impl World {
         lists.into_iter().flatten().collect()
     }
 
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(mut self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, r#"{{"apiVersion":"v1","kind":"List","items":["#)?;
         for object in self.hyperconvergeds.iter().chain(&self.converted) {
             writeln!(out, "{},", foreign::json(object.to_string()))?;
         }
-        let lists = self
-            .lists()
-            .into_iter()
-            .filter(|list| list.state().is_read)
-            .enumerate();
-        for (index, list) in lists {
-            out.write_all(if index == 0 { b"" } else { b",\n" })?;
-            list.write(out)?;
+        let mut separator = "";
+        for list in self.lists() {
+            if list.state().is_read {
+                out.write_all(separator.as_bytes())?;
+                list.write(out)?;
+                separator = ",\n";
+            }
         }
         writeln!(out, "\n]}}")
     }
@@ -415,7 +366,7 @@ impl World {
     pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Vec<&Value> {
         self.hyperconvergeds
             .iter()
-            .filter(|object| in_namespace(namespace, object))
+            .filter(|object| namespace.is_none_or(|wanted| wanted == field::namespace(object)))
             .collect()
     }
 
@@ -487,8 +438,25 @@ impl World {
         })
     }
 
-    /// Removes the disks that do not matter.
-    fn reduce(&mut self) {
+    /// Removes the labels of nodes that cannot affect the HyperConverged objects or these manifests. It fails if a node
+    /// of this source cannot be read, because a comparison needs all nodes.
+    fn reduce_nodes(&mut self, manifests: &[&Value], reader: Reader, source: &str) -> Result<()> {
+        if let Some(gap) = &self.nodes.state.gap {
+            bail!("{}: Node {}", one_line(source), one_line(&gap.reason));
+        }
+        // Objects that are compared with a snapshot later may use any label.
+        if reader != Reader::Snapshot {
+            let own = self.hyperconvergeds.iter();
+            let labels = labels_in(own.chain(manifests.iter().copied()));
+            for node in &mut self.nodes.objects {
+                node.keep(&labels);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the disks that do not matter, and collects the gaps.
+    fn finish(&mut self, reader: Reader) {
         let mut names: BTreeSet<Key> = self
             .sources
             .iter()
@@ -507,19 +475,17 @@ impl World {
                     || names.contains(&metadata.key())
             });
         }
+        self.gaps = self
+            .lists()
+            .into_iter()
+            .map(AnyList::state)
+            .filter(|state| state.is_read_by(reader))
+            .filter_map(|state| state.gap.clone())
+            .collect();
     }
 }
 
 pub const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE];
-
-/// The labels of nodes to read.
-fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> Labels {
-    match reader {
-        // Another object may use other labels.
-        Reader::Snapshot => Labels::All,
-        _ => Labels::named_in(objects),
-    }
-}
 
 /// The annotation in which kubectl keeps the applied manifest.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -536,27 +502,20 @@ const ANNOTATIONS: [&str; 7] = [
     "argocd.argoproj.io/tracking-id",
 ];
 
-/// A HyperConverged without managed fields, without labels and annotations that are not read, and without credentials in
-/// the messages of conditions.
-pub fn hyperconverged(object: &Value) -> Value {
-    let mut reduced = object.clone();
-    let mut keep = |pointer: &str, fields: &[&str]| {
-        if let Some(Value::Object(all)) = reduced.pointer_mut(pointer) {
-            all.retain(|name, _| fields.contains(&&**name));
-        }
-    };
-    keep("/metadata/labels", &["kustomize.toolkit.fluxcd.io/name"]);
-    keep("/metadata/annotations", &ANNOTATIONS);
-    if let Some(Value::Object(metadata)) = reduced.get_mut("metadata") {
+/// A HyperConverged without managed fields, without annotations that are not read, and without credentials in the messages
+/// of conditions.
+fn hyperconverged(mut object: Value) -> Value {
+    if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
         metadata.remove("managedFields");
+        if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
+            annotations.retain(|name, _| ANNOTATIONS.contains(&&**name));
+            if let Some(Value::String(applied)) = annotations.get_mut(LAST_APPLIED) {
+                let object: Value = serde_json::from_str(applied).unwrap_or_default();
+                *applied = hyperconverged(object).to_string();
+            }
+        }
     }
-    let annotations = reduced.pointer_mut("/metadata/annotations");
-    let applied = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED));
-    if let Some(Value::String(applied)) = applied {
-        let object: Value = serde_json::from_str(applied).unwrap_or_default();
-        *applied = hyperconverged(&object).to_string();
-    }
-    let conditions = reduced
+    let conditions = object
         .pointer_mut("/status/conditions")
         .and_then(Value::as_array_mut);
     for condition in conditions.into_iter().flatten() {
@@ -564,5 +523,5 @@ pub fn hyperconverged(object: &Value) -> Value {
             *message = masked(message);
         }
     }
-    reduced
+    object
 }

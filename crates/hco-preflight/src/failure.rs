@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use cluster::ClusterError;
 use cluster::foreign::one_line;
-use cluster::{ClusterError, NodeError};
 use policy_host::HostError;
 
 /// The place of an object in a file.
@@ -56,14 +56,12 @@ impl fmt::Display for Failure {
 #[error("{0}")]
 pub(crate) struct Nothing(pub(crate) String);
 
-/// An error and its causes in one sentence. External text from an API server, a login, a module or a node list is
-/// escaped.
+/// An error and its causes in one sentence. External text from an API server, a login, or a module is escaped.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     error
         .chain()
         .map(|cause| {
-            let is_foreign =
-                cause.is::<ClusterError>() || cause.is::<HostError>() || cause.is::<NodeError>();
+            let is_foreign = cause.is::<ClusterError>() || cause.is::<HostError>();
             let text = cause.to_string();
             if is_foreign { one_line(&text) } else { text }
         })

@@ -106,7 +106,7 @@ impl<'c> Plan<'c> {
             facts: Fact::all(situation, before.map_or([report; 2], |_| reports)),
             rows: Vec::new(),
         };
-        let gaps = situation.world.gaps();
+        let gaps = &situation.world.gaps;
         plan.rows = (gaps.iter())
             .map(|gap| Row::unread(gap, args.allow_unread))
             .chain(plan.about_the_object())

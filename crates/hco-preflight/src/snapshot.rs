@@ -16,7 +16,7 @@ use crate::terminal::{Terminal, print_with};
 pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
     let world = World::of_cluster(None, &args.connection, &[], Reader::Snapshot, &mut notes);
-    for Gap { kind, reason, .. } in world.iter().flat_map(World::gaps) {
+    for Gap { kind, reason, .. } in world.iter().flat_map(|world| &world.gaps) {
         notes.push(&format!("{kind} is not in the snapshot: {reason}"));
     }
     terminal.notes(&notes);

@@ -2,16 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use http::Request as HttpRequest;
+use http::Request;
 use kube::api::{GetParams, ListParams};
 use kube::client::{AuthError, Body};
-use kube::core::{ApiResource, DynamicObject, Request, request};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind, request};
 use kube::{Error, Resource as _};
 use serde_json::Value;
 
 use super::{Cluster, is_name};
 use crate::foreign::masked;
-use crate::nodes::NodeError;
 
 /// The number of objects on a page, the same as in `kubectl`.
 const PAGE: u32 = 500;
@@ -30,17 +29,9 @@ pub enum ClusterError {
     /// The API server cannot be reached, is busy, or does not answer in time. Other requests would fail too.
     #[error("{0}")]
     Silence(String),
-    #[error("{0}")]
-    Forbidden(String),
-    /// The cluster has no `HyperConverged` that can be evaluated.
-    #[error(
-        "the cluster does not serve hyperconvergeds.hco.kubevirt.io in version v1 or v1beta1; check that the HyperConverged Cluster Operator is installed"
-    )]
-    NotServed,
+    /// The API server answers with this status.
     #[error("{1}")]
     Refused(u16, String),
-    #[error("the cluster's nodes cannot be read")]
-    Nodes(#[from] NodeError),
     #[error("{0}")]
     Other(String),
 }
@@ -81,22 +72,20 @@ impl ClusterError {
     }
 }
 
-type Prepared = Result<HttpRequest<Vec<u8>>, request::Error>;
-
 impl Cluster {
     /// Passes each object of a namespace, or of all namespaces, to a function, as the pages of the list arrive.
-    pub(crate) fn list(
+    pub fn list(
         &self,
-        resource: &ApiResource,
+        api_version: &str,
+        kind: &str,
         namespace: Option<&str>,
         mut each: impl FnMut(Value),
     ) -> Result<(), ClusterError> {
-        let path = DynamicObject::url_path(resource, namespace);
-        let resource = rbac_name(resource);
+        let (path, resource) = path_and_name(api_version, kind, namespace);
         let mut params = ListParams::default().limit(PAGE);
         let pages = async {
             loop {
-                let request = Request::new(&path).list(&params);
+                let request = request::Request::new(&path).list(&params);
                 let mut page = self.send("list", &resource, request).await?;
                 match page.get_mut("items").map(Value::take) {
                     Some(Value::Array(items)) => items.into_iter().for_each(&mut each),
@@ -117,22 +106,20 @@ impl Cluster {
     /// Gets an object of a namespace; `None` if it does not exist, or if a name is invalid, which would change the path.
     pub(crate) fn get(
         &self,
-        resource: &ApiResource,
+        api_version: &str,
+        kind: &str,
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, ClusterError> {
-        if ![&*resource.version, namespace, name]
-            .into_iter()
-            .all(is_name)
-        {
+        if !is_name(namespace) || !is_name(name) {
             return Ok(None);
         }
-        let path = DynamicObject::url_path(resource, Some(namespace));
-        self.get_at(&path, &rbac_name(resource), name)
+        let (path, resource) = path_and_name(api_version, kind, Some(namespace));
+        self.get_at(&path, &resource, name)
     }
 
     /// Gets an API group; `None` if the cluster does not serve it. Every user may request this.
-    pub(super) fn group(&self, name: &str) -> Result<Option<Value>, ClusterError> {
+    pub(crate) fn group(&self, name: &str) -> Result<Option<Value>, ClusterError> {
         self.get_at("/apis", &format!("/apis/{name}"), name)
     }
 
@@ -142,7 +129,7 @@ impl Cluster {
         resource: &str,
         name: &str,
     ) -> Result<Option<Value>, ClusterError> {
-        let request = Request::new(path).get(name, &GetParams::default());
+        let request = request::Request::new(path).get(name, &GetParams::default());
         let answer = self.send("get", resource, request);
         match self.within(LIMIT, &format!("get {resource}"), answer) {
             Err(ClusterError::Refused(404, _)) => Ok(None),
@@ -163,15 +150,17 @@ impl Cluster {
             Some(Duration::ZERO) => Duration::MAX,
             own => own.unwrap_or(limit),
         };
-        let left = self
-            .until
-            .map(|until| until.saturating_duration_since(Instant::now()));
-        let (limit, time, option) = match left {
-            Some(left) if left < limit => (left, "the time of --wait".to_owned(), "--wait"),
-            _ => (limit, format!("{limit:?}"), "--request-timeout"),
+        let left = self.until.map_or(Duration::MAX, |until| {
+            until.saturating_duration_since(Instant::now())
+        });
+        let (time, option) = if left < limit {
+            ("the time of --wait".to_owned(), "--wait")
+        } else {
+            (format!("{limit:?}"), "--request-timeout")
         };
         let runtime = crate::runtime().map_err(ClusterError::Other)?;
-        let answer = runtime.block_on(async { tokio::time::timeout(limit, requests).await });
+        let answer =
+            runtime.block_on(async { tokio::time::timeout(limit.min(left), requests).await });
         answer.unwrap_or_else(|_| {
             Err(ClusterError::Silence(format!(
                 "the API server {server} did not complete the request to {asked}{through} within {time}; {ADVICE}, or raise the limit with {option}"
@@ -184,22 +173,16 @@ impl Cluster {
         &self,
         verb: &str,
         resource: &str,
-        request: Prepared,
+        request: Result<Request<Vec<u8>>, request::Error>,
     ) -> Result<Value, ClusterError> {
         let Self { server, .. } = self;
         let asked = format!("{verb} {resource}");
-        let prepared = request.map_err(|error| self.unreached(Error::BuildRequest(error)))?;
-        let answer = self
-            .client
-            .send(prepared.map(Body::from))
-            .await
-            .map_err(|error| self.unreached(error))?;
-        let code = answer.status().as_u16();
-        let bytes = answer
-            .into_body()
-            .collect_bytes()
-            .await
-            .map_err(|error| self.unreached(error))?;
+        let exchange = async {
+            let request = request.map_err(Error::BuildRequest)?.map(Body::from);
+            let (head, body) = self.client.send(request).await?.into_parts();
+            Ok((head.status.as_u16(), body.collect_bytes().await?))
+        };
+        let (code, bytes) = exchange.await.map_err(|error| self.unreached(error))?;
         let value: Option<Value> = serde_json::from_slice(&bytes).ok();
         if code == 200 {
             return value.ok_or_else(|| self.foreign(&asked, "it is not valid JSON"));
@@ -213,21 +196,21 @@ impl Cluster {
             .chars()
             .take(600)
             .collect();
-        Err(match code {
-            401 => ClusterError::Other(format!(
+        let what = match code {
+            429 | 503 | 504 => {
+                return Err(ClusterError::Silence(format!(
+                    "the API server {server} is busy: it returned {code} to {asked}: {message}; try again later"
+                )));
+            }
+            401 => format!(
                 "the API server {server} rejects the credentials (status 401); log in again, or choose another context with --context"
-            )),
-            403 => ClusterError::Forbidden(format!(
-                "you are not allowed to {asked}: {message}; request a role with the verb `{verb}` on `{resource}`, or use another account"
-            )),
-            429 | 503 | 504 => ClusterError::Silence(format!(
-                "the API server {server} is busy: it returned {code} to {asked}: {message}; try again later"
-            )),
-            code => ClusterError::Refused(
-                code,
-                format!("the API server returned {code} for {asked}: {message}"),
             ),
-        })
+            403 => format!(
+                "you are not allowed to {asked}: {message}; request a role with the verb `{verb}` on `{resource}`, or use another account"
+            ),
+            code => format!("the API server returned {code} for {asked}: {message}"),
+        };
+        Err(ClusterError::Refused(code, what))
     }
 
     fn unreached(&self, error: Error) -> ClusterError {
@@ -247,7 +230,7 @@ impl Cluster {
     }
 
     /// The error for a response that does not come from an API server, for example from a proxy.
-    pub(super) fn foreign(&self, asked: &str, why: &str) -> ClusterError {
+    fn foreign(&self, asked: &str, why: &str) -> ClusterError {
         let Self { server, .. } = self;
         ClusterError::Other(format!(
             "the response of {server} to {asked} does not come from an API server: {why}; check the address, and look for a proxy or a login page in between"
@@ -255,11 +238,11 @@ impl Cluster {
     }
 }
 
-/// A resource with its group, as `kubectl` names it.
-fn rbac_name(ApiResource { group, plural, .. }: &ApiResource) -> String {
-    if group.is_empty() {
-        plural.clone()
-    } else {
-        format!("{plural}.{group}")
-    }
+/// The path of a resource, and its name with its group, as `kubectl` writes it.
+fn path_and_name(api_version: &str, kind: &str, namespace: Option<&str>) -> (String, String) {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+    let name = format!("{}.{group}", resource.plural);
+    let path = DynamicObject::url_path(&resource, namespace);
+    (path, name.trim_end_matches('.').to_owned())
 }

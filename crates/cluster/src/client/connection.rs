@@ -54,12 +54,12 @@ pub fn timeout(text: &str) -> Result<Duration, &'static str> {
 impl Connection {
     /// Determines the cluster and the user, and the name of the context; `None` for the service account of a pod.
     pub(super) async fn config(&self) -> Result<(Config, Option<String>), ClusterError> {
-        let (mut config, context, has_proxy) = if let Some(kubeconfig) = self.kubeconfig()? {
+        let (mut config, context) = if let Some(kubeconfig) = self.kubeconfig()? {
             self.in_context(kubeconfig).await?
         } else {
             let nowhere = "`~/.kube/config` does not exist, and the command does not run in a Pod";
             let config = Config::incluster().map_err(|_| none(nowhere))?;
-            (config, None, false)
+            (config, None)
         };
         let scheme = config.cluster_url.scheme_str();
         if !matches!(scheme, Some("http" | "https")) {
@@ -68,19 +68,12 @@ impl Connection {
             ));
         }
         if is_plain(&config) {
-            config.auth_info = AuthInfo {
-                impersonate: config.auth_info.impersonate.take(),
-                impersonate_groups: config.auth_info.impersonate_groups.take(),
-                ..AuthInfo::default()
-            };
+            config.auth_info = AuthInfo::default();
         }
         if let Some(user) = &self.impersonate {
             config.auth_info.impersonate = Some(user.clone());
         }
-        // kube uses the proxy of the environment for every server.
-        if !has_proxy {
-            config.proxy_url = proxy_of_environment(&config.cluster_url)?;
-        }
+        set_proxy(&mut config);
         if let Some(namespace) = &self.namespace {
             config.default_namespace.clone_from(namespace);
         }
@@ -96,97 +89,66 @@ impl Connection {
         let listed = std::env::var_os("KUBECONFIG").unwrap_or_default();
         let mut paths: Vec<PathBuf> = match &self.kubeconfig {
             Some(path) => vec![path.clone()],
-            None => std::env::split_paths(&listed).collect(),
+            None => std::env::split_paths(&listed)
+                .filter(|path| !path.as_os_str().is_empty())
+                .collect(),
         };
-        paths.retain(|path| !path.as_os_str().is_empty());
         let is_named = !paths.is_empty() || self.context.is_some();
         if paths.is_empty() {
             paths.extend(std::env::home_dir().map(|home| home.join(".kube/config")));
         }
-        let named: Vec<String> = paths
-            .iter()
-            .map(|path| format!("`{}`", path.display()))
-            .collect();
+        let mut merged: Option<Kubeconfig> = None;
         // kubectl ignores files that do not exist.
-        paths.retain(|path| path.try_exists().unwrap_or(true));
-        match paths.as_slice() {
-            [] if is_named => Err(none(&format!("{} does not exist", named.join(", ")))),
-            [] => Ok(None),
-            paths => paths
-                .iter()
-                .try_fold(Kubeconfig::default(), |merged, path| {
-                    let read = Kubeconfig::read_from(path).and_then(|next| merged.merge(next));
-                    read.map_err(|error| {
-                        ClusterError::of_kubeconfig(format!("{}: {error}", path.display()))
-                    })
-                })
-                .map(Some),
+        for path in paths
+            .iter()
+            .filter(|path| path.try_exists().unwrap_or(true))
+        {
+            let read = Kubeconfig::read_from(path)
+                .and_then(|next| merged.take().unwrap_or_default().merge(next));
+            merged = Some(read.map_err(|error| {
+                ClusterError::of_kubeconfig(format!("{}: {error}", path.display()))
+            })?);
         }
+        if merged.is_none() && is_named {
+            let named: Vec<String> = paths
+                .iter()
+                .map(|path| format!("`{}`", path.display()))
+                .collect();
+            return Err(none(&format!("{} does not exist", named.join(", "))));
+        }
+        Ok(merged)
     }
 
-    /// The cluster and the user of a context, its name, and whether its cluster has a proxy.
+    /// The cluster and the user of a context, and its name.
     async fn in_context(
         &self,
         kubeconfig: Kubeconfig,
-    ) -> Result<(Config, Option<String>, bool), ClusterError> {
-        let named = self
-            .context
-            .as_ref()
-            .or(kubeconfig.current_context.as_ref())
-            .cloned()
-            .filter(|name| !name.is_empty());
-        let context = named.ok_or_else(|| {
-            ClusterError::Other("the kubeconfig has no current context; choose one with `kubectl config use-context`".to_owned())
-        })?;
-        let found = kubeconfig
-            .contexts
-            .iter()
-            .find(|named| named.name == context)
-            .and_then(|named| named.context.as_ref());
-        // kube sends requests without credentials if the user does not exist.
-        if let Some(user) = found.and_then(|context| context.user.as_ref())
-            && !user.is_empty()
-            && !kubeconfig
-                .auth_infos
-                .iter()
-                .any(|named| named.name == *user)
-        {
-            return Err(ClusterError::Other(format!(
-                "user \"{user}\" does not exist in the kubeconfig"
-            )));
-        }
-        let has_proxy = kubeconfig
-            .clusters
-            .iter()
-            .find(|named| found.is_some_and(|context| context.cluster == named.name))
-            .and_then(|named| named.cluster.as_ref()?.proxy_url.as_ref())
-            .is_some_and(|proxy| !proxy.is_empty());
+    ) -> Result<(Config, Option<String>), ClusterError> {
+        let own = self.context.clone();
         let options = KubeConfigOptions {
-            context: Some(context.clone()),
+            context: own.or_else(|| kubeconfig.current_context.clone()),
             ..KubeConfigOptions::default()
         };
-        let read = Config::from_custom_kubeconfig(kubeconfig, &options).await;
-        let config = read.map_err(|error| match error {
-            KubeconfigError::LoadContext(context) => ClusterError::Other(format!(
+        match Config::from_custom_kubeconfig(kubeconfig, &options).await {
+            Ok(config) => Ok((config, options.context)),
+            Err(KubeconfigError::LoadContext(context)) => Err(ClusterError::Other(format!(
                 "the kubeconfig has no context `{context}`; to list its contexts, run `kubectl config get-contexts`"
-            )),
-            error => ClusterError::of_kubeconfig(error),
-        })?;
-        Ok((config, Some(context), has_proxy))
+            ))),
+            Err(error) => Err(ClusterError::of_kubeconfig(error)),
+        }
     }
 }
 
 /// The warning about a connection whose credentials are not sent, or whose server is not verified.
 pub(super) fn warning(config: &Config) -> Option<&'static str> {
     if is_plain(config) {
-        Some(
+        return Some(
             "no credentials are sent, because the address of the API server begins with http://; use https://",
-        )
-    } else {
-        config.accept_invalid_certs.then_some(
-            "the certificate of the API server is not verified, because `insecure-skip-tls-verify` is true in the kubeconfig",
-        )
+        );
     }
+    config.accept_invalid_certs.then_some(
+        "the certificate of the API server is not verified, because `insecure-skip-tls-verify` is true in the kubeconfig",
+    )
 }
 
 fn is_plain(config: &Config) -> bool {
@@ -199,26 +161,29 @@ fn none(why: &str) -> ClusterError {
     ))
 }
 
-fn proxy_of_environment(server: &Uri) -> Result<Option<Uri>, ClusterError> {
-    let variable = |name: &str| {
-        [name.to_ascii_uppercase(), name.to_owned()]
-            .map(std::env::var)
-            .into_iter()
-            .flatten()
-            .find(|value| !value.is_empty())
-    };
-    let exceptions = variable("no_proxy").unwrap_or_default();
-    let is_used = server.scheme_str() == Some("https") && !is_exempt(server, &exceptions);
-    let Some(mut proxy) = variable("https_proxy").filter(|_| is_used) else {
-        return Ok(None);
-    };
-    if !proxy.contains("://") {
-        proxy.insert_str(0, "http://");
+/// A variable of the environment, in upper or lower case.
+fn variable(name: &str) -> Option<String> {
+    [name.to_ascii_uppercase(), name.to_owned()]
+        .map(std::env::var)
+        .into_iter()
+        .flatten()
+        .find(|value| !value.is_empty())
+}
+
+/// kube uses the proxy of the environment, unless the cluster has its own, but for every server, and only with a scheme.
+fn set_proxy(config: &mut Config) {
+    let common: Option<Uri> = variable("https_proxy").and_then(|proxy| proxy.parse().ok());
+    if config.proxy_url.is_some() && config.proxy_url != common {
+        return;
     }
-    proxy
-        .parse()
-        .map(Some)
-        .map_err(|error| ClusterError::Other(format!("HTTPS_PROXY is not an address: {error}")))
+    let exceptions = variable("no_proxy").unwrap_or_default();
+    let is_used = !is_plain(config) && !is_exempt(&config.cluster_url, &exceptions);
+    config.proxy_url = common.filter(|_| is_used).and_then(|proxy| {
+        if proxy.scheme().is_some() {
+            return Some(proxy);
+        }
+        format!("http://{proxy}").parse().ok()
+    });
 }
 
 /// Whether `NO_PROXY` excludes a server.

@@ -1,13 +1,12 @@
 //! Reads the state of a cluster.
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use serde_json::Value;
 
 use super::{
-    AnyList, CLUSTER_PREFERENCE, Gap, Kind, POLICY, PREFERENCE, Reader, World, hyperconverged,
-    labels,
+    AnyList, CLUSTER_PREFERENCE, KUBEVIRT, POLICY, PREFERENCE, Reader, State, World, hyperconverged,
 };
-use crate::client::{Cluster, ClusterError, Connection, resource};
+use crate::client::{Cluster, ClusterError, Connection};
 use crate::field::{name, namespace, text};
 use crate::foreign::one_line;
 use crate::identity::Identity;
@@ -26,56 +25,57 @@ impl World {
         notes: &mut Notes,
     ) -> Result<Self> {
         let cluster = cluster.map_or_else(|| connected(connection, notes), Ok)?;
-        let mut world = Self::new(reader);
+        let mut world = Self::new();
         let identities: Vec<Identity> = manifests.iter().copied().map(Identity::of).collect();
         let is_machine = identities.iter().any(Identity::is_virtual_machine);
         // A manifest in another namespace than the HyperConverged gets a note, and VMs of every namespace depend on it.
         let own = connection.namespace.as_deref();
         let live = match cluster.hyperconvergeds(own.filter(|_| manifests.is_empty())) {
-            Err(ClusterError::NotServed) => Vec::new(),
-            Err(ClusterError::Forbidden(_)) if own.is_some() => cluster.hyperconvergeds(own)?,
+            Err(ClusterError::Refused(403, _)) if own.is_some() => cluster.hyperconvergeds(own)?,
             live => live?,
         };
         world.converted = converted(&cluster, &live, reader, &identities)?;
-        world.hyperconvergeds = live.iter().map(hyperconverged).collect();
-        if world.nodes.state.kind.is_read_by(reader) {
-            let labels = labels(reader, live.iter().chain(manifests.iter().copied()));
-            world.nodes.objects = cluster.nodes(&labels)?;
-            world.nodes.state.is_read = true;
+        world.hyperconvergeds = live.into_iter().map(hyperconverged).collect();
+        if world.nodes.state.is_read_by(reader) {
+            read(&cluster, &mut world.nodes)?;
+            world.reduce_nodes(manifests, reader, "the cluster")?;
         }
         if reader == Reader::Check {
             world.get_machines(&cluster, own, &identities)?;
         }
-        let has_kubewarden = reader != Reader::Settings && cluster.has_kubewarden()?;
+        let has_kubewarden =
+            reader != Reader::Settings && cluster.group("policies.kubewarden.io")?.is_some();
         let has_preference = manifests
             .iter()
             .any(|manifest| manifest.pointer("/spec/preference").is_some());
-        world.read_lists(&cluster, |kind| match (kind.name, reader) {
+        world.read_lists(&cluster, |state| match (state.kind, reader) {
             // A snapshot shows that there are no policies.
             (POLICY, _) => has_kubewarden || reader == Reader::Snapshot,
-            _ if !kind.is_read_by(reader) => false,
+            _ if !state.is_read_by(reader) => false,
             (PREFERENCE | CLUSTER_PREFERENCE, Reader::Check) => has_preference,
             (_, Reader::Check) => is_machine,
             _ => true,
         });
-        world.reduce();
+        world.finish(reader);
         world.cluster = Some(cluster);
         Ok(world)
     }
 
     /// Reads the lists that are needed, until the cluster does not answer any more.
-    fn read_lists(&mut self, cluster: &Cluster, is_needed: impl Fn(Kind) -> bool) {
-        let mut silence: Option<Gap> = None;
-        for list in self.lists_mut() {
-            if list.state().is_read || !is_needed(list.state().kind) {
+    fn read_lists(&mut self, cluster: &Cluster, is_needed: impl Fn(&State) -> bool) {
+        let mut silence = None;
+        for list in self.lists() {
+            let state = list.state();
+            if state.is_read || !is_needed(state) {
                 continue;
             }
             // Without the policies, there is no result, so they are requested in any case.
-            let is_skipped = !list.state().kind.is_policy();
-            if let Some(Gap { reason, .. }) = silence.as_ref().filter(|_| is_skipped) {
-                list.state_mut().set_gap(reason.clone(), true);
-            } else if read(cluster, list) {
-                silence.clone_from(&list.state().gap);
+            if let Some(reason) = silence.clone().filter(|_| state.kind != POLICY) {
+                state.set_gap(reason, true);
+            } else if let Err(error) = read(cluster, list) {
+                let reason = one_line(&error.to_string());
+                list.state().set_gap(reason.clone(), error.is_transient());
+                silence = error.is_silence().then_some(reason);
             }
         }
     }
@@ -87,7 +87,6 @@ impl World {
         namespace: Option<&str>,
         identities: &[Identity],
     ) -> Result<(), ClusterError> {
-        let resource = self.machines.state.kind.resource();
         self.machines.state.is_read = true;
         for identity in identities
             .iter()
@@ -96,7 +95,7 @@ impl World {
             let own = identity.namespace.as_deref().or(namespace);
             let namespace = own.unwrap_or(cluster.namespace());
             let name = identity.name.as_deref().unwrap_or_default();
-            match cluster.get(&resource, namespace, name) {
+            match cluster.get(KUBEVIRT, self.machines.kind(), namespace, name) {
                 Ok(Some(machine)) => self.machines.add(machine, None),
                 Ok(None) => {}
                 // The requests for the other objects would also wait until the timeout.
@@ -134,21 +133,15 @@ fn connected(connection: &Connection, notes: &mut Notes) -> Result<Cluster> {
     Ok(cluster)
 }
 
-/// Reads a list. Returns whether the cluster does not answer.
-fn read(cluster: &Cluster, list: &mut dyn AnyList) -> bool {
-    let resource = list.state().kind.resource();
-    let error = match cluster.list(&resource, None, |object| list.add(object, None)) {
-        // The cluster may not serve the kind.
-        Ok(()) | Err(ClusterError::Refused(404, _)) => {
-            list.state_mut().is_read = true;
-            return false;
-        }
-        Err(error) => error,
-    };
-    let (is_silence, is_transient) = (error.is_silence(), error.is_transient());
-    list.state_mut()
-        .set_gap(one_line(&format!("{:#}", Error::from(error))), is_transient);
-    is_silence
+fn read(cluster: &Cluster, list: &mut dyn AnyList) -> Result<(), ClusterError> {
+    let (api_version, kind) = (list.state().api_version, list.state().kind);
+    match cluster.list(api_version, kind, None, |object| list.add(object, None)) {
+        // The cluster may not serve the kind, but every cluster serves nodes.
+        Err(ClusterError::Refused(404, _)) if kind != "Node" => {}
+        listed => listed?,
+    }
+    list.state().is_read = true;
+    Ok(())
 }
 
 /// The HyperConverged objects in the other versions that a snapshot has, or that manifests have.
@@ -161,12 +154,14 @@ fn converted(
     let mut converted = Vec::new();
     for object in hyperconvergeds {
         for version in ["hco.kubevirt.io/v1", "hco.kubevirt.io/v1beta1"] {
-            let mut versions = manifests.iter().map(|manifest| &manifest.api_version);
-            let is_needed = reader == Reader::Snapshot || versions.any(|other| other == version);
+            let is_needed = reader == Reader::Snapshot
+                || manifests
+                    .iter()
+                    .any(|manifest| manifest.api_version == version);
             if is_needed && text(object, "/apiVersion") != Some(version) {
-                let resource = resource(version, "HyperConverged");
-                let other = cluster.get(&resource, namespace(object), name(object))?;
-                converted.extend(other.as_ref().map(hyperconverged));
+                let other =
+                    cluster.get(version, "HyperConverged", namespace(object), name(object))?;
+                converted.extend(other.map(hyperconverged));
             }
         }
     }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use kube_objects::text::list;
 use serde_json::Value;
 
-use super::{AnyList, GOLDEN, Gap, Node, Reader, State, World, hyperconverged, labels};
+use super::{FILES, GOLDEN, Gap, Node, POLICY, Reader, World, hyperconverged};
 use crate::field::{items, key};
 use crate::files;
 use crate::foreign::one_line;
@@ -26,91 +26,66 @@ impl World {
         reader: Reader,
         notes: &mut Notes,
     ) -> Result<Self> {
-        let mut world = Self::new(reader);
+        let mut world = Self::new();
         let mut seen = Seen::default();
         let skipped = files::each_object(path, |file, object| {
             let identity = Identity::of(&object);
             let (api_version, kind) = (&identity.api_version, &identity.kind);
-            let key = key(&object);
             let item = kind.strip_suffix("List").unwrap_or(kind);
-            let is_known = |list: &&mut dyn AnyList| {
-                let known = list.state().kind;
-                let is_read = known.is_read_by(reader) || known.is_policy();
-                is_read && known.name == item && group(known.api_version) == group(api_version)
-            };
-            if let Some(list) = world.lists_mut().into_iter().find(is_known) {
+            let known = world.lists().into_iter().find_map(|list| {
+                let state = list.state();
+                let is_read = state.is_read_by(reader) || state.kind == POLICY;
+                let is_same = state.kind == item && group(state.api_version) == group(api_version);
+                (is_read && is_same).then_some(list)
+            });
+            if let Some(list) = known {
                 // A must-gather can have the PersistentVolumeClaims of other namespaces only.
                 let gathered = gathered_namespace(file);
-                list.state_mut().is_read |= gathered.is_none_or(|name| GOLDEN.contains(&name));
+                list.state().is_read |= gathered.is_none_or(|name| GOLDEN.contains(&name));
                 if item == kind {
                     list.add(object, Some(&mut seen));
                 }
             } else if identity.is_hyperconverged() {
-                let object = hyperconverged(&object);
-                let of_version = format!("{kind}.{api_version}");
-                if seen.is_new(&of_version, &key, &object) {
-                    world.add(object);
+                let object = hyperconverged(object);
+                let (of_version, name) = (format!("{kind}.{api_version}"), key(&object));
+                if seen.is_new(&of_version, &name, &object) {
+                    let mut known = world.hyperconvergeds.iter();
+                    if known.any(|known| key(known) == name) {
+                        world.converted.push(object);
+                    } else {
+                        world.hyperconvergeds.push(object);
+                    }
                 }
             }
         })?;
-        if !skipped.is_empty() {
-            let reason = format!("skipped {}", list(&skipped, 1));
-            notes.push(&reason);
-            world.skipped = Some(Gap {
-                kind: "files",
-                reason: one_line(&reason),
-                is_transient: false,
-            });
+        let skipped = (!skipped.is_empty()).then(|| format!("skipped {}", list(&skipped, 1)));
+        if let Some(skipped) = &skipped {
+            notes.push(skipped);
         }
         world.add_nodes_of_status(notes);
-        world.reduce();
-        let own = world.hyperconvergeds.iter();
-        let labels = labels(reader, own.chain(manifests.iter().copied()));
-        for node in &mut world.nodes.objects {
-            node.keep(&labels);
-        }
         let shown = path.display().to_string();
-        if let Some(gap) = &world.nodes.state.gap {
-            bail!("{}: Node {}", one_line(&shown), one_line(&gap.reason));
+        world.reduce_nodes(manifests, reader, &shown)?;
+        notes.push(&world.found(reader, &seen, &shown));
+        let differing: Vec<&String> = seen.differing.iter().collect();
+        if !differing.is_empty() {
+            let differing = list(&differing, 1);
+            notes.push(&format!(
+                "{shown} has different states of {differing}: the first one, in the order of file names, is used; use the files of one cluster from one point in time"
+            ));
         }
-        notes.push(&format!("{shown} {}", world.found(&seen)));
-        seen.note(&shown, notes);
-        for list in world.lists_mut() {
-            let (kind, is_read) = (list.state().kind, list.state().is_read);
-            if kind.is_read_by(reader) && !kind.is_optional() && !is_read {
-                // A must-gather can have the PersistentVolumeClaims of other namespaces.
-                let place = match seen.count(kind.name) {
-                    0 => "",
-                    _ => " in a namespace of golden images",
-                };
-                let why = format!("{shown} has no objects and no empty list of this kind{place}");
-                list.state_mut().set_gap(one_line(&why), false);
-            }
-        }
+        world.finish(reader);
+        world.gaps.extend(skipped.map(|skipped| Gap {
+            kind: FILES,
+            reason: one_line(&skipped),
+            is_transient: false,
+        }));
         Ok(world)
-    }
-
-    /// Adds a HyperConverged of a file, unless its version was already added.
-    fn add(&mut self, object: Value) {
-        if self
-            .hyperconvergeds
-            .iter()
-            .any(|known| key(known) == key(&object))
-        {
-            self.converted.push(object);
-        } else {
-            self.hyperconvergeds.push(object);
-        }
     }
 
     /// Adds a node for each architecture in the status of the only HyperConverged, if there are no nodes. HCO itself
     /// evaluates these architectures. With a placement, the labels of the nodes matter, and the status does not have them.
     fn add_nodes_of_status(&mut self, notes: &mut Notes) {
-        let ([only], [], false) = (
-            self.hyperconvergeds.as_slice(),
-            self.nodes.objects.as_slice(),
-            self.nodes.state.is_read,
-        ) else {
+        let ([only], false) = (&*self.hyperconvergeds, self.nodes.state.is_read) else {
             return;
         };
         let is_placed = [
@@ -140,31 +115,40 @@ impl World {
         }
     }
 
-    /// The text about the kinds that were found and the kinds that are missing.
-    fn found(&self, seen: &Seen) -> String {
-        let mut found = vec![format!("HyperConverged ({})", self.hyperconvergeds.len())];
-        if self.nodes.state.kind.is_read_by(self.reader) {
-            found.insert(0, format!("Node ({})", seen.count("Node")));
-        }
+    /// The text about the kinds that were found and the kinds that are missing. It records a gap for each missing kind.
+    fn found(&mut self, reader: Reader, seen: &Seen, shown: &str) -> String {
+        let mut found = Vec::new();
         let mut missing = Vec::new();
         for list in self.lists() {
-            let State { kind, is_read, .. } = list.state();
+            let state = list.state();
             // A check names the other kinds only if it depends on them.
-            let is_shown = self.reader != Reader::Check || kind.is_policy();
-            if !kind.is_read_by(self.reader) || !is_shown || kind.name == "Node" {
+            let is_shown = reader != Reader::Check || matches!(state.kind, POLICY | "Node");
+            let count = seen.count(state.kind);
+            if !state.is_read_by(reader) {
                 continue;
             }
-            if *is_read {
-                found.push(format!("{} ({})", kind.name, seen.count(kind.name)));
-            } else if !kind.is_optional() {
-                missing.push(kind.name);
+            if is_shown && (state.is_read || state.kind == "Node") {
+                found.push(format!("{} ({count})", state.kind));
+            }
+            if !state.is_read && !state.is_optional() {
+                missing.extend(is_shown.then_some(state.kind));
+                // A must-gather can have the PersistentVolumeClaims of other namespaces.
+                let place = match count {
+                    0 => "",
+                    _ => " in a namespace of golden images",
+                };
+                let why = format!("{shown} has no objects and no empty list of this kind{place}");
+                state.set_gap(one_line(&why), false);
             }
         }
+        // The nodes come first, if the command reads them.
+        let hyperconvergeds = format!("HyperConverged ({})", self.hyperconvergeds.len());
+        found.insert(found.len().min(1), hyperconvergeds);
         if missing.is_empty() {
-            return format!("has {}", found.join(", "));
+            return format!("{shown} has {}", found.join(", "));
         }
         format!(
-            "has only {}; checks that need other kinds are skipped: {}",
+            "{shown} has only {}; checks that need other kinds are skipped: {}",
             found.join(", "),
             missing.join(", ")
         )
@@ -196,9 +180,7 @@ pub(super) struct Seen {
 impl Seen {
     /// Whether an object was not read before.
     pub(super) fn is_new(&mut self, kind: &str, key: &str, object: &impl Display) -> bool {
-        let mut hasher = DefaultHasher::new();
-        object.to_string().hash(&mut hasher);
-        let hash = hasher.finish();
+        let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one(object.to_string());
         let known = self.objects.insert((kind.to_owned(), key.to_owned()), hash);
         if known.is_some_and(|known| known != hash) {
             let name = key.trim_start_matches('/');
@@ -214,16 +196,5 @@ impl Seen {
             .map(|(kind, _)| kind)
             .filter(|other| *other == kind)
             .count()
-    }
-
-    /// Notes that only one of several states of an object is used.
-    fn note(&self, path: &str, notes: &mut Notes) {
-        let objects: Vec<&String> = self.differing.iter().collect();
-        if !objects.is_empty() {
-            let objects = list(&objects, 1);
-            notes.push(&format!(
-                "{path} has different states of {objects}: the first one, in the order of file names, is used; use the files of one cluster from one point in time"
-            ));
-        }
     }
 }

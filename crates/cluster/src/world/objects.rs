@@ -1,21 +1,19 @@
 //! The objects of a cluster, with the fields that are read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::marker::PhantomData;
 
 use k8s_openapi::api::core::v1::NodeAffinity;
-use kube_objects::json::Json;
+use kube_objects::json::{Json, WrongType};
 use kube_objects::node_list;
 use operator_models::kubevirt::virtual_machine::{BootSource, VirtualMachine};
 use operator_models::ssp::data_sources::Key;
 use serde::de::{DeserializeOwned, Error as _};
-use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::field::text;
 use crate::foreign::masked;
-use crate::nodes::{HOSTNAME, Labels};
+use crate::nodes::HOSTNAME;
 
 /// Defines types by the places of their fields. A missing field gets its default, which is not written. The error for a
 /// field of the wrong type names its place. The API server does not accept such an object.
@@ -40,7 +38,7 @@ macro_rules! types {
 
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let mut object = Value::Object(Map::new());
+                let mut object = Map::new();
                 $(write(&mut object, $place, &self.$field);)*
                 object.serialize(serializer)
             }
@@ -59,24 +57,24 @@ fn read<T: DeserializeOwned + Default>(object: &Value, place: &str) -> Result<T,
     }
 }
 
-fn write<T: Serialize + Default + PartialEq>(object: &mut Value, place: &str, field: &T) {
+fn write<T: Serialize + Default + PartialEq>(
+    mut fields: &mut Map<String, Value>,
+    place: &str,
+    field: &T,
+) {
     if *field == T::default() {
         return;
     }
-    let mut value = object;
-    for token in place.split('/').skip(1) {
-        if value.is_null() {
-            *value = Value::Object(Map::new());
-        }
-        let Some(fields) = value.as_object_mut() else {
+    let (parents, name) = place.rsplit_once('/').unwrap_or_default();
+    for parent in parents.split('/').skip(1) {
+        let Value::Object(below) = fields.entry(parent).or_insert_with(|| json!({})) else {
             return;
         };
-        value = fields
-            .entry(token.replace("~1", "/"))
-            .or_insert(Value::Null);
+        fields = below;
     }
     // The keys of all types are strings.
-    *value = serde_json::to_value(field).unwrap_or_default();
+    let value = serde_json::to_value(field).unwrap_or_default();
+    fields.insert(name.replace("~1", "/"), value);
 }
 
 types! {
@@ -92,8 +90,7 @@ types! {
 
     Node {
         name: String = "/metadata/name",
-        /// Go reads null as an empty string.
-        labels: Compact<BTreeMap<String, Option<String>>> = "/metadata/labels",
+        labels: Labels = "/metadata/labels",
         architecture: String = "/status/nodeInfo/architecture",
     }
 
@@ -173,9 +170,9 @@ types! {
         node_architecture: Option<String> = "/spec/template/spec/nodeSelector/kubernetes.io~1arch",
         deprecated_node_architecture: Option<String> = "/spec/template/spec/nodeSelector/beta.kubernetes.io~1arch",
         hostname: Option<String> = "/spec/template/spec/nodeSelector/kubernetes.io~1hostname",
-        node_affinity: Compact<NodeAffinity> = "/spec/template/spec/affinity/nodeAffinity",
-        disks: Compact<Vec<MachineDisk>> = "/spec/template/spec/domain/devices/disks",
-        volumes: Compact<Vec<Volume>> = "/spec/template/spec/volumes",
+        node_affinity: NodeAffinity = "/spec/template/spec/affinity/nodeAffinity",
+        disks: Vec<MachineDisk> = "/spec/template/spec/domain/devices/disks",
+        volumes: Vec<Volume> = "/spec/template/spec/volumes",
         templates: Vec<DataVolumeTemplate> = "/spec/dataVolumeTemplates",
         status: String = "/status/printableStatus",
         failures: Failures = "/status/conditions",
@@ -260,32 +257,24 @@ impl From<String> for Masked {
     }
 }
 
-/// A part of an object as JSON text, which takes less memory.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Compact<T>(Box<str>, PhantomData<T>);
+/// Go reads null as an empty string.
+type LabelMap = BTreeMap<String, Option<String>>;
 
-impl<'de, T: Deserialize<'de> + Serialize> Deserialize<'de> for Compact<T> {
-    fn deserialize<D: Deserializer<'de>>(part: D) -> Result<Self, D::Error> {
-        Self::new(&T::deserialize(part)?).map_err(D::Error::custom)
+/// The labels of a node as JSON text, which takes less memory.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "LabelMap", into = "LabelMap")]
+pub struct Labels(Box<str>);
+
+impl From<LabelMap> for Labels {
+    fn from(labels: LabelMap) -> Self {
+        let text = (!labels.is_empty()).then(|| json!(labels).to_string());
+        Self(text.unwrap_or_default().into())
     }
 }
 
-impl<T: Serialize> Compact<T> {
-    fn new(part: &T) -> Result<Self, serde_json::Error> {
-        Ok(Self(serde_json::to_string(part)?.into(), PhantomData))
-    }
-}
-
-impl<T: DeserializeOwned + Default> Compact<T> {
-    fn read(&self) -> T {
-        serde_json::from_str(&self.0).unwrap_or_default()
-    }
-}
-
-impl<T> Serialize for Compact<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let part: Value = serde_json::from_str(&self.0).map_err(S::Error::custom)?;
-        part.serialize(serializer)
+impl From<Labels> for LabelMap {
+    fn from(Labels(text): Labels) -> Self {
+        serde_json::from_str(&text).unwrap_or_default()
     }
 }
 
@@ -347,25 +336,22 @@ impl Metadata {
 
 impl Node {
     /// Removes all labels except these.
-    pub(crate) fn keep(&mut self, labels: &Labels) {
-        let mut all = self.labels.read();
-        all.retain(|key, _| labels.keeps(key));
-        self.labels = Compact::new(&all)
-            .ok()
-            .filter(|_| !all.is_empty())
-            .unwrap_or_default();
+    pub(crate) fn keep(&mut self, labels: &BTreeSet<String>) {
+        let mut all = LabelMap::from(self.labels.clone());
+        all.retain(|name, _| labels.contains(name));
+        self.labels = all.into();
     }
 
     /// Whether a nodeSelector with this hostname selects it. The label equals the name on most platforms.
     pub fn has_hostname(&self, hostname: &str) -> bool {
-        let labels = self.labels.read();
+        let labels = LabelMap::from(self.labels.clone());
         let label = labels.get(HOSTNAME).and_then(Option::as_ref);
         *label.unwrap_or(&self.name) == hostname
     }
 
     /// Whether the fields that placements read meet a condition.
     pub fn matches(&self, condition: impl FnOnce(&node_list::Node<'_>) -> bool) -> bool {
-        let all = self.labels.read();
+        let all = LabelMap::from(self.labels.clone());
         let labels = all
             .iter()
             .map(|(key, value)| (&**key, value.as_deref().unwrap_or_default().into()))
@@ -398,7 +384,7 @@ impl DataSource {
 
     /// The fields that KubeVirt reads. A DataSource that KubeVirt cannot read has no label.
     pub fn boot_source(&self) -> BootSource {
-        parsed(self, |json| BootSource::read(json).ok()).unwrap_or_default()
+        parsed(self, BootSource::read).unwrap_or_default()
     }
 }
 
@@ -413,7 +399,7 @@ impl DataVolume {
 impl Machine {
     /// The fields that KubeVirt reads.
     pub fn read(&self) -> Option<VirtualMachine> {
-        parsed(self, |json| VirtualMachine::read(json).ok())
+        parsed(self, VirtualMachine::read)
     }
 
     pub fn own_architecture(&self) -> Option<&str> {
@@ -454,9 +440,12 @@ impl Instance {
 }
 
 /// An object as `operator-models` reads it.
-fn parsed<T>(object: &impl Serialize, read: impl FnOnce(Json<'_>) -> Option<T>) -> Option<T> {
+fn parsed<T>(
+    object: &impl Serialize,
+    read: impl FnOnce(Json<'_>) -> Result<T, WrongType<'_>>,
+) -> Option<T> {
     let text = json!(object).to_string();
-    read(Json::parse(text.as_bytes()).ok()?)
+    read(Json::parse(text.as_bytes()).ok()?).ok()
 }
 
 /// The last part of the module's address, in any registry.
@@ -464,11 +453,6 @@ pub const ARTIFACT: &str = "hco-architecture-guard";
 
 /// Whether a policy runs this project's module, from any registry and in any version.
 pub fn is_ours(spec: &Value) -> bool {
-    let module = spec
-        .get("module")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    let address = module.split('@').next().unwrap_or_default();
-    let file = address.rsplit('/').next().unwrap_or_default();
-    file.split(':').next() == Some(ARTIFACT)
+    let file = text(spec, "/module").and_then(|module| module.rsplit('/').next());
+    file.and_then(|file| file.split([':', '@']).next()) == Some(ARTIFACT)
 }

@@ -1,16 +1,15 @@
 //! Nodes in place of a cluster: the formats that they are read from, their reduction, and the errors for invalid files.
 
-use std::collections::BTreeSet;
-
 use anyhow::Result;
-use cluster::{Counts, Labels, Node};
+use cluster::{Counts, Node, labels_in};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-fn read(text: &str, labels: &Labels) -> Result<Vec<Value>> {
+/// The nodes of a file, with the labels that matter to an object.
+fn read(text: &str, object: &Value) -> Result<Vec<Value>> {
     let file = tempfile::NamedTempFile::new()?;
     std::fs::write(&file, text)?;
-    let nodes = Node::from_file(file.path(), labels)?;
+    let nodes = Node::from_file(file.path(), &labels_in([object]))?;
     Ok(nodes.iter().map(|node| json!(node)).collect())
 }
 
@@ -19,24 +18,23 @@ const NODE: &str = r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"a","u
   "spec":{"taints":[]},"status":{"images":[1],"nodeInfo":{"architecture":"amd64","kernelVersion":"6"}}}"#;
 
 #[rstest]
-#[case::all(Labels::All, json!({"node-role.kubernetes.io/worker": "", "zone": "x", "other": "y"}))]
-#[case::roles(Labels::Only(BTreeSet::new()), json!({"node-role.kubernetes.io/worker": ""}))]
+#[case::roles(json!({}), json!({"node-role.kubernetes.io/worker": ""}))]
 #[case::a_value_of_a_placement(
-    Labels::named_in([&json!({"spec": [{"key": "zone", "operator": "Exists"}]})]),
+    json!({"spec": [{"key": "zone", "operator": "Exists"}]}),
     json!({"node-role.kubernetes.io/worker": "", "zone": "x"})
 )]
 #[case::a_key_of_a_placement(
-    Labels::named_in([&json!({}), &json!({"nodeSelector": {"other": "z"}})]),
+    json!({"nodeSelector": {"other": "z"}}),
     json!({"node-role.kubernetes.io/worker": "", "other": "y"})
 )]
-fn a_reduced_list_keeps_what_is_judged(#[case] labels: Labels, #[case] reduced: Value) {
+fn a_reduced_list_keeps_what_is_judged(#[case] object: Value, #[case] reduced: Value) {
     let yaml = format!("items: [{NODE}]");
     let json = format!(r#"{{"kind":"NodeList","items":[{NODE}]}}"#);
     for text in [NODE, &yaml, &json] {
         let metadata = json!({"name": "a", "labels": reduced});
         let status = json!({"nodeInfo": {"architecture": "amd64"}});
         let wanted = json!({"metadata": metadata, "status": status});
-        assert_eq!(read(text, &labels).unwrap(), [wanted], "{text}");
+        assert_eq!(read(text, &object).unwrap(), [wanted], "{text}");
     }
 }
 
@@ -50,7 +48,7 @@ fn a_reduced_list_keeps_what_is_judged(#[case] labels: Labels, #[case] reduced: 
     "x"
 )]
 fn every_form_is_read(#[case] text: &str, #[case] architecture: &str) {
-    let list = read(text, &Labels::All).unwrap();
+    let list = read(text, &Value::Null).unwrap();
     let node = &list[0];
     assert_eq!((list.len(), &node["metadata"]["name"]), (1, &json!("a")));
     assert_eq!(node["status"]["nodeInfo"]["architecture"], architecture);
@@ -78,7 +76,7 @@ fn every_form_is_read(#[case] text: &str, #[case] architecture: &str) {
 #[case::broken_yaml("kind: List\nitems:\n- a: [\n", ":4: cannot be read as YAML or JSON: ")]
 #[case::broken_json("{\"kind\":\n\"List\" 1}", ":2: cannot be read as YAML or JSON: ")]
 fn mistakes_are_reported(#[case] text: &str, #[case] part: &str) {
-    let error = format!("{:#}", read(text, &Labels::All).unwrap_err());
+    let error = format!("{:#}", read(text, &Value::Null).unwrap_err());
     assert!(error.contains(part), "{error}");
 }
 

@@ -173,7 +173,7 @@ impl Checked {
         let is_stopped = rows.iter().any(stops_ssp);
         rows.extend(golden_images::rows(&situation, is_stopped));
         rows.extend(machines::affected(&situation));
-        let gaps = situation.world.gaps();
+        let gaps = &situation.world.gaps;
         rows.extend(gaps.iter().map(|gap| Row::unread(gap, allow_unread)));
         Self { situation, rows }
     }
@@ -190,7 +190,7 @@ impl Checked {
 
     /// Whether another poll may find more.
     fn is_outstanding(&self) -> bool {
-        let gaps = self.situation.world.gaps();
+        let gaps = &self.situation.world.gaps;
         self.rows.iter().any(|row| row.effect.is_outstanding())
             || gaps.iter().any(|gap| gap.is_transient)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail, ensure};
 use cluster::files::name;
 use cluster::foreign::{self, Foreign, one_line};
-use cluster::{Cluster, Identity, Labels, Notes, Reader, World};
+use cluster::{Cluster, Identity, Notes, Reader, World, labels_in};
 use policy_host::{HostCalls, Objects};
 use serde_json::{Value, json};
 
@@ -106,7 +106,7 @@ impl<'s> Check<'s> {
                 settings.remove("repair");
             }
         }
-        let labels = Labels::named_in(questions.iter().flat_map(Question::objects));
+        let labels = labels_in(questions.iter().flat_map(Question::objects));
         // clap rejects several sources.
         let mut nodes = match (&subject.nodes, &subject.arch, &world) {
             (Some(path), ..) => nodes::of_file(path, &labels)?,

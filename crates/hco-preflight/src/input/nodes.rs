@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use cluster::foreign::{self, one_line};
-use cluster::{Counts, Labels, Node, World};
+use cluster::{Counts, Node, World};
 use operator_models::hco::node::{is_control_plane, is_worker};
 
 use crate::prose::count;
@@ -21,7 +21,7 @@ pub(super) fn of_world(world: &World) -> Result<Vec<Node>> {
     Ok(nodes)
 }
 
-pub(super) fn of_file(path: &Path, labels: &Labels) -> Result<Vec<Node>> {
+pub(super) fn of_file(path: &Path, labels: &BTreeSet<String>) -> Result<Vec<Node>> {
     Node::from_file(path, labels).with_context(|| format!("--nodes {}", foreign::path(path)))
 }
 

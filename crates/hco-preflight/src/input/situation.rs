@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
 use cluster::field::{key, name, text};
 use cluster::foreign::{Foreign, one_line};
-use cluster::{Cluster, Labels, Node, Notes, Reader, World};
+use cluster::{Cluster, Node, Notes, Reader, World, labels_in};
 use engine::{Comparison, Consequence, Objects, VersionSource};
 use kube_objects::json::{Field, Json};
 use kube_objects::placement::Placement;
@@ -98,7 +98,7 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
         );
     }
     let nodes_after = match (&args.nodes, &args.what_if) {
-        (Some(path), _) => of_file(path, &Labels::named_in(question.objects()))?,
+        (Some(path), _) => of_file(path, &labels_in(question.objects()))?,
         (None, Some(what_if)) => what_if.apply(nodes)?,
         (None, None) => nodes,
     };
