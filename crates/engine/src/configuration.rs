@@ -122,12 +122,14 @@ impl<'a> Configuration<'a> {
         census: &'c Census,
     ) -> impl Iterator<Item = (&'a Template<'a>, Annotation<'a>, BTreeSet<&'c str>)> {
         let is_on = self.ssp_import == Import::Enabled;
-        let images = self.golden_images.iter().filter(move |_| is_on);
-        images.filter_map(|image| {
-            let supported = supported(image.annotation.possible()?, &census.workload);
-            let template = image.template.filter(|_| supported.len() > 1)?;
-            Some((template, image.annotation, supported))
-        })
+        self.golden_images
+            .iter()
+            .filter(move |_| is_on)
+            .filter_map(|image| {
+                let supported = supported(image.annotation.possible()?, &census.workload);
+                let template = image.template.filter(|_| supported.len() > 1)?;
+                Some((template, image.annotation, supported))
+            })
     }
 
     /// The templates of the spec whose annotation HCO reads while the import is on, or may read, with its value.

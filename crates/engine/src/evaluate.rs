@@ -203,8 +203,9 @@ fn old_violations<'s>(
         !rule.is_exempt_from_ratchet
             && (!depends_on_side || applies(rule, None, &side.configuration))
     };
-    let sides = before.iter().filter(is_compared);
-    sides
+    before
+        .iter()
+        .filter(is_compared)
         .map(|side| (Doubts::new(side), run(check, None, side, None, images)))
         .collect()
 }

@@ -75,8 +75,12 @@ impl Finding {
     pub fn fix_text(&self) -> String {
         /// Users need only the recommended fix and an alternative.
         const SHOWN: usize = 2;
-        let shown = self.fixes.iter().take(SHOWN).map(Fix::text);
-        shown.collect::<Vec<_>>().join("\nor: ")
+        self.fixes
+            .iter()
+            .take(SHOWN)
+            .map(Fix::text)
+            .collect::<Vec<_>>()
+            .join("\nor: ")
     }
 }
 

@@ -151,12 +151,16 @@ fn read_images(
             && census.workload.len() > 1
     };
     let is_repaired = || {
-        let mut rules = RULES.iter();
-        rules.any(|rule| rule.repair == Some(Repair::EnableImport) && settings.is_checked(rule))
+        RULES
+            .iter()
+            .any(|rule| rule.repair == Some(Repair::EnableImport) && settings.is_checked(rule))
     };
     let is_existing = compared.zip(census_before).is_some_and(|(before, known)| {
-        let mut names = census.workload.keys();
-        lacks_import(before, known) && names.all(|name| known.workload.contains_key(name))
+        lacks_import(before, known)
+            && census
+                .workload
+                .keys()
+                .all(|name| known.workload.contains_key(name))
     });
     let is_read = after.import == Import::Enabled
         || lacks_import(after, census) && !is_existing && is_repaired();

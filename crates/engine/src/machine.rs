@@ -77,8 +77,11 @@ impl<'a> Machine<'a> {
     /// Whether a workload node can run VMs of an architecture, natively or by emulation.
     pub(crate) fn can_run(&self, architecture: &str) -> bool {
         let kubevirt = &self.context.kubevirt;
-        let mut workload = self.context.workload.iter().flatten();
-        workload.any(|node| kubevirt.can_run(architecture, node))
+        self.context
+            .workload
+            .iter()
+            .flatten()
+            .any(|node| kubevirt.can_run(architecture, node))
     }
 
     /// The only architectures whose VMs KubeVirt accepts; `None` if it accepts all, or if that is unknown.

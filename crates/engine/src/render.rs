@@ -167,11 +167,15 @@ fn templates(change: &Change<'_>, census: &Census) -> Vec<TemplateReport> {
         .as_ref()
         .map(Forecast::not_imported)
         .unwrap_or_default();
-    let images = side.configuration.golden_images.iter().take(SHOWN);
-    let reports = images.map(|image| TemplateReport {
-        name: image.name.into(),
-        architectures: boots(change, image, census, &missing),
-    });
+    let reports = side
+        .configuration
+        .golden_images
+        .iter()
+        .take(SHOWN)
+        .map(|image| TemplateReport {
+            name: image.name.into(),
+            architectures: boots(change, image, census, &missing),
+        });
     reports.collect()
 }
 

@@ -34,8 +34,8 @@ impl Step {
             }
             Repair::Normalise | Repair::FromImage => {
                 let template = self.template.as_deref().unwrap_or_default();
-                let mut values = self.patch.iter().rev();
-                let value = values.find_map(|operation| operation.value.as_ref()?.as_str());
+                let value = (self.patch.iter().rev())
+                    .find_map(|operation| operation.value.as_ref()?.as_str());
                 format!(
                     "the architectures annotation of template {} is {}",
                     quote(template),
@@ -243,10 +243,11 @@ fn obstacle(fixes: &Fixes<'_, '_>, template: Option<&str>, repair: Repair) -> Op
 
 /// Why the object is not repaired although its findings can be repaired.
 fn still_denied(detections: &[Detection<'_>]) -> Result<(), String> {
-    let denying = detections
+    let mut rules: Vec<&str> = detections
         .iter()
-        .filter(|detection| detection.outcome == Outcome::Deny);
-    let mut rules: Vec<&str> = denying.map(|detection| detection.rule.id).collect();
+        .filter(|detection| detection.outcome == Outcome::Deny)
+        .map(|detection| detection.rule.id)
+        .collect();
     rules.dedup();
     if rules.is_empty() {
         return Ok(());

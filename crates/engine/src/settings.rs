@@ -97,8 +97,9 @@ impl Settings {
     /// Whether a rule has an effect on the object or on any template.
     pub(crate) fn is_checked(&self, rule: &Rule) -> bool {
         let by_prefix = self.prefixes.iter().map(|(_, levels)| levels);
-        let of_templates = self.names.values().chain(by_prefix);
-        of_templates
+        self.names
+            .values()
+            .chain(by_prefix)
             .filter_map(|levels| levels.get(rule.id).copied())
             .chain([self.level(rule, None)])
             .any(|level| level != Level::Ignore)
@@ -114,8 +115,9 @@ impl Settings {
     }
 
     pub(crate) fn repairs_by_placement(&self) -> bool {
-        let mut repairs = self.repairs.iter();
-        repairs.any(|(_, repair)| matches!(repair, Repair::PlaceOn(_)))
+        self.repairs
+            .iter()
+            .any(|(_, repair)| matches!(repair, Repair::PlaceOn(_)))
     }
 
     pub(crate) fn allows(&self, host: &str) -> bool {

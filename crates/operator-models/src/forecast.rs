@@ -332,6 +332,10 @@ fn ssp_patch(given: &Given<'_>, templates: &[SspTemplate<'_>]) -> SspPatch {
 
 fn same_names(crons: &[Cron]) -> BTreeSet<Key> {
     let mut names = BTreeSet::new();
-    let keys = crons.iter().map(|cron| &cron.key);
-    keys.filter(|key| !names.insert(*key)).cloned().collect()
+    crons
+        .iter()
+        .map(|cron| &cron.key)
+        .filter(|key| !names.insert(*key))
+        .cloned()
+        .collect()
 }

@@ -14,8 +14,9 @@ impl Fix {
     pub fn text(&self) -> String {
         const SHOWN: usize = 4;
         let mut text = self.summary.clone();
-        let patch = self.patch.iter();
-        let changes: Vec<_> = patch
+        let changes: Vec<_> = self
+            .patch
+            .iter()
             .filter(|operation| !operation.adds_a_parent())
             .collect();
         match changes.as_slice() {

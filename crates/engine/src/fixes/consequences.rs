@@ -65,8 +65,9 @@ impl Fixes<'_, '_> {
             source.is_some_and(|source| source.filled == Some(true))
         };
         let forecast = self.change.after.forecast.as_ref().ok();
-        let templates = forecast.iter().flat_map(|forecast| &forecast.templates);
-        let managed: BTreeMap<&str, &str> = templates
+        let managed: BTreeMap<&str, &str> = forecast
+            .iter()
+            .flat_map(|forecast| &forecast.templates)
             .map(|template| (template.name, &*template.spec.managed_data_source))
             .collect();
         let mut impossible = BTreeSet::new();
@@ -105,8 +106,11 @@ impl Fixes<'_, '_> {
                 .into_iter()
                 .flat_map(|changes| changes.lost_image)
                 .collect();
-        let with_fixes = corrected.changes.iter().flat_map(|all| &all.lost_image);
-        let by_update = with_fixes.filter(|key| !intended.contains(*key));
+        let by_update = corrected
+            .changes
+            .iter()
+            .flat_map(|all| &all.lost_image)
+            .filter(|key| !intended.contains(*key));
         // A boot source can be in both.
         let lost: BTreeSet<Key> = lost.into_iter().chain(by_update.cloned()).collect();
         self.without_impossible_disks(lost.into_iter().collect())

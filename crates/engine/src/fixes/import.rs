@@ -99,8 +99,10 @@ impl<'a> Fixes<'_, 'a> {
 
     fn without_annotation(&self) -> String {
         const SHOWN: usize = 3;
-        let images = self.configuration().golden_images.iter();
-        let without = images
+        let without = self
+            .configuration()
+            .golden_images
+            .iter()
             .filter(|image| image.annotation.is_of_spec())
             .filter(|image| image.annotation.stated().is_none_or(str::is_empty));
         let names = without.filter_map(|image| Some(text::quote(&image.template?.name)));
@@ -137,8 +139,13 @@ impl<'a> Fixes<'_, 'a> {
                 Annotation::ShippedUnknown => None,
             }
         };
-        let images = self.configuration().golden_images.iter();
-        let corrections: Vec<_> = images.filter_map(correction).take(MOST + 1).collect();
+        let corrections: Vec<_> = self
+            .configuration()
+            .golden_images
+            .iter()
+            .filter_map(correction)
+            .take(MOST + 1)
+            .collect();
         (corrections.len() <= MOST).then_some(corrections)
     }
 }

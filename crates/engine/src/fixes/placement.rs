@@ -20,8 +20,10 @@ impl Fixes<'_, '_> {
             return Vec::new();
         };
         // The same order with and without the numbers of the nodes.
-        let mut control_plane = census.control_plane.iter();
-        let first = control_plane.find(|name| census.workload.contains_key(*name));
+        let first = census
+            .control_plane
+            .iter()
+            .find(|name| census.workload.contains_key(*name));
         let others = census.workload.keys().filter(|name| Some(*name) != first);
         let mut names: Vec<&'static str> = first
             .into_iter()

@@ -26,28 +26,31 @@ pub(crate) fn check<'f>(
         };
         let rejected = forecast.crons.iter().filter(is_rejected);
         let rejected: BTreeSet<usize> = rejected.map(|cron| cron.template).collect();
-        let templates = forecast.templates.iter().enumerate();
-        templates.filter_map(move |(index, template)| {
-            let golden = forecast.golden_namespace;
-            let name = &template.spec.managed_data_source;
-            let source = forecast.source(name)?;
-            let target = source.points_to.as_deref()?;
-            // With the retention policy `All`, CDI does not delete disks.
-            let is_kept = |changes: &Changes| {
-                changes
-                    .kept_disks
-                    .contains(&Key::new(Arc::clone(golden), name.as_str()))
-            };
-            if rejected.contains(&index)
-                || source.filled != Some(false)
-                || changes.is_some_and(is_kept)
-            {
-                return None;
-            }
-            Some(Violation::of(template.name, move || {
-                describe(side, forecast, template, target)
-            }))
-        })
+        forecast
+            .templates
+            .iter()
+            .enumerate()
+            .filter_map(move |(index, template)| {
+                let golden = forecast.golden_namespace;
+                let name = &template.spec.managed_data_source;
+                let source = forecast.source(name)?;
+                let target = source.points_to.as_deref()?;
+                // With the retention policy `All`, CDI does not delete disks.
+                let is_kept = |changes: &Changes| {
+                    changes
+                        .kept_disks
+                        .contains(&Key::new(Arc::clone(golden), name.as_str()))
+                };
+                if rejected.contains(&index)
+                    || source.filled != Some(false)
+                    || changes.is_some_and(is_kept)
+                {
+                    return None;
+                }
+                Some(Violation::of(template.name, move || {
+                    describe(side, forecast, template, target)
+                }))
+            })
     })
 }
 

@@ -60,8 +60,7 @@ fn fix<'f>(configuration: &Configuration<'_>, census: &Census, is_listed: bool) 
     }
     let stored = configuration.installation.stored;
     let is_update = stored.is_some() && configuration.origin == Origin::Sent;
-    let names = census.workload.keys();
-    let known = names.filter(|name| is_known(name)).count();
+    let known = census.workload.keys().filter(|name| is_known(name)).count();
     let has_several = known > 1;
     if !is_update && !is_listed {
         return Proposal::Place {

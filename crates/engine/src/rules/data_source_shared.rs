@@ -11,8 +11,10 @@ pub(crate) static RULE: Rule =
 /// getCronsByDataSource, and addDataSourceReferenceForCrons: SSP stores crons by the DataSource that they manage, so
 /// the template whose name sorts last wins. SSP drops a cron whose DataSource has the name of a pointer.
 pub(crate) fn check<'f>(side: &'f Side<'f>) -> impl Iterator<Item = Violation<'f>> {
-    let conflicts = side.forecast.iter().flat_map(Forecast::conflicts);
-    conflicts.map(|conflict| violation(&side.configuration, conflict))
+    side.forecast
+        .iter()
+        .flat_map(Forecast::conflicts)
+        .map(|conflict| violation(&side.configuration, conflict))
 }
 
 fn violation<'f>(

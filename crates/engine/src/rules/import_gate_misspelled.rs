@@ -17,8 +17,12 @@ pub(crate) fn check<'f>(
     // If the version is known, the letter case is a problem only before 1.19.
     let is_case_ignored =
         configuration.is_version_known() && configuration.version().ignores_case_of_gates();
-    let gates = configuration.hco.import.gates.iter().enumerate();
-    gates
+    configuration
+        .hco
+        .import
+        .gates
+        .iter()
+        .enumerate()
         .filter_map(|(index, gate)| Some((index, gate, typos(gate)?)))
         .filter(move |(_, gate, typos)| gate.name != GATE && (*typos > 0 || !is_case_ignored))
         .map(move |(index, gate, typos)| Violation {

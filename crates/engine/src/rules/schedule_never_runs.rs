@@ -11,8 +11,7 @@ pub(crate) static RULE: Rule =
 pub(crate) fn check<'f>(side: &'f Side<'f>) -> impl Iterator<Item = Violation<'f>> {
     side.forecast.iter().flat_map(move |forecast| {
         let useless = forecast.first_of_templates(|cron| {
-            let mut reasons = cron.never_runs().iter();
-            reasons.find(|reason| **reason != NeverRuns::NameTooLong)
+            cron.never_runs().iter().find(|reason| **reason != NeverRuns::NameTooLong)
         });
         useless.map(move |(template, index, reason)| {
             Violation::of(template.name, move || {

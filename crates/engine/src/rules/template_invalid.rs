@@ -10,15 +10,16 @@ pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
 ) -> impl Iterator<Item = Violation<'f>> {
     let (hco, common) = (configuration.hco, &configuration.installation.common);
-    let templates = hco.templates.iter();
-    let invalid = templates.filter(move |template| is_invalid(template, hco, common));
-    invalid.map(move |template| Violation {
-        consequence: Some(match (&template.enable, &template.source) {
-            (Enable::Enabled, Source::Missing) => Consequence::HcoCrashes,
-            _ => Consequence::HcoDenies,
-        }),
-        ..Violation::of(&template.name, move || describe(configuration, template))
-    })
+    hco.templates
+        .iter()
+        .filter(move |template| is_invalid(template, hco, common))
+        .map(move |template| Violation {
+            consequence: Some(match (&template.enable, &template.source) {
+                (Enable::Enabled, Source::Missing) => Consequence::HcoCrashes,
+                _ => Consequence::HcoDenies,
+            }),
+            ..Violation::of(&template.name, move || describe(configuration, template))
+        })
 }
 
 fn describe<'f>(configuration: &Configuration<'_>, template: &'f Template<'f>) -> Description<'f> {

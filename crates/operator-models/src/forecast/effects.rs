@@ -37,8 +37,9 @@ impl Forecast<'_> {
     /// DataImportCron.
     pub fn conflicts(&self) -> impl Iterator<Item = Conflict<'_>> {
         // The templates with pointers, by the name of the pointer.
-        let templates = self.templates.iter();
-        let pointers: BTreeMap<&str, &SspTemplate<'_>> = templates
+        let pointers: BTreeMap<&str, &SspTemplate<'_>> = self
+            .templates
+            .iter()
             .filter(|template| template.architectures.is_some())
             .map(|template| (template.spec.managed_data_source.as_str(), template))
             .collect();
@@ -86,8 +87,9 @@ impl Forecast<'_> {
 
     /// The templates and names of the crons that import no image, although the annotation lists their architecture.
     pub fn not_imported(&self) -> BTreeSet<(&str, &str)> {
-        let failing = self.crons.iter().filter(|cron| !cron.verdict.imports());
-        failing
+        self.crons
+            .iter()
+            .filter(|cron| !cron.verdict.imports())
             .chain(&self.lost)
             .filter_map(|cron| Some((self.templates.get(cron.template)?.name, &*cron.key.name)))
             .collect()

@@ -103,8 +103,11 @@ impl ImportFields {
             // The field changed and the gate did not: HCO drops the first entry of the gate. If the field was removed,
             // a second entry takes effect.
             (false, true) => self.field.unwrap_or_else(|| {
-                let mut entries = self.gates.iter().filter(|gate| gate.is_import);
-                entries.nth(1).is_some_and(|gate| gate.enabled)
+                self.gates
+                    .iter()
+                    .filter(|gate| gate.is_import)
+                    .nth(1)
+                    .is_some_and(|gate| gate.enabled)
             }),
             _ => self.field.unwrap_or(enabled),
         };
@@ -236,8 +239,11 @@ fn repeated_key(json: Json<'_>) -> Option<&'static str> {
     let repeated = |json: Json<'_>, keys: [&'static str; 2]| {
         let members = json.members()?;
         keys.into_iter().find(|key| {
-            let mut same = members.iter().filter(|(name, _)| folds_to(name, key));
-            same.nth(1).is_some()
+            members
+                .iter()
+                .filter(|(name, _)| folds_to(name, key))
+                .nth(1)
+                .is_some()
         })
     };
     repeated(json, ["multiArchEnabled", "featureGates"]).or_else(|| {

@@ -87,14 +87,14 @@ pub fn overrides(patch: Option<&str>, fields: &[&str]) -> bool {
 pub fn enables_multi_architecture(patch: Option<&str>) -> bool {
     const GATES: &str = "/spec/configuration/developerConfiguration/featureGates";
     let operations = patch.and_then(operations).unwrap_or_default();
-    let mut gates = operations
+    operations
         .iter()
-        .filter(|operation| operation.changes(GATES));
-    gates.any(|operation| {
-        let adds = matches!(operation.op.as_deref(), Some("add" | "replace"));
-        let value = operation.value.map_or("", |value| value.text());
-        adds && value.contains("\"MultiArchitecture\"")
-    })
+        .filter(|operation| operation.changes(GATES))
+        .any(|operation| {
+            let adds = matches!(operation.op.as_deref(), Some("add" | "replace"));
+            let value = operation.value.map_or("", |value| value.text());
+            adds && value.contains("\"MultiArchitecture\"")
+        })
 }
 
 pub struct AnnotationOperation<'a> {
@@ -118,10 +118,7 @@ pub fn operations(patch: &str) -> Option<Vec<AnnotationOperation<'_>>> {
             Kind::Null => Vec::new(),
             _ => item.members()?,
         };
-        let member = |key| {
-            let mut members = members.iter().rev();
-            Some(members.find(|(name, _)| name == key)?.1)
-        };
+        let member = |key| Some(members.iter().rev().find(|(name, _)| name == key)?.1);
         operations.push(AnnotationOperation {
             text: item.text(),
             op: member("op").and_then(Json::string),
@@ -263,6 +260,8 @@ impl<'a> AnnotationOperation<'a> {
 fn are_related(pointer: &str, field: &str) -> bool {
     // HCO's patch library ignores everything before the first slash. No segment of the fields needs an escape.
     let mut segments = pointer.split('/').skip(1);
-    let mut of_field = field.split('/').skip(1);
-    of_field.all(|key| segments.next().is_none_or(|segment| folds_to(segment, key)))
+    field
+        .split('/')
+        .skip(1)
+        .all(|key| segments.next().is_none_or(|segment| folds_to(segment, key)))
 }

@@ -37,10 +37,10 @@ pub fn census(list: &[u8], placements: &[&Placement]) -> Result<Vec<Census>, Str
         placement.add_needed(&mut needed);
     }
     let groups = node_list::read(list, &needed)?;
-    let censuses = placements
+    Ok(placements
         .iter()
-        .map(|placement| Census::new(&groups, placement));
-    Ok(censuses.collect())
+        .map(|placement| Census::new(&groups, placement))
+        .collect())
 }
 
 /// Whether each node is a workload node that is counted.
@@ -98,8 +98,7 @@ impl Census {
             return Some(first);
         }
         // The first name among those with the most nodes.
-        let workload = self.workload.iter().rev();
-        let (name, _) = workload.max_by_key(|(_, count)| *count)?;
+        let (name, _) = self.workload.iter().rev().max_by_key(|(_, count)| *count)?;
         Some(name)
     }
 }

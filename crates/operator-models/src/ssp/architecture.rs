@@ -52,8 +52,12 @@ impl Architecture {
 ///
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster.
 pub fn unknown_architecture(census: &Census) -> Option<&str> {
-    let all = census.workload.keys().chain(&census.control_plane);
-    all.map(String::as_str).find(|name| !is_known(name))
+    census
+        .workload
+        .keys()
+        .chain(&census.control_plane)
+        .map(String::as_str)
+        .find(|name| !is_known(name))
 }
 
 /// The architectures in SSP's order: those of control-plane nodes first. With the import off, only the first one, or if

@@ -55,8 +55,10 @@ fn is_valid(schedule: &str) -> bool {
     let are_valid = BOUNDS.iter().all(|bounds| {
         // MIRRORS: robfig/cron v3.0.1 parser.go, getField, which ignores empty ranges between commas.
         fields.next().is_some_and(|field| {
-            let mut ranges = field.split(',').filter(|range| !range.is_empty());
-            ranges.all(|range| is_range(range, bounds).is_some())
+            field
+                .split(',')
+                .filter(|range| !range.is_empty())
+                .all(|range| is_range(range, bounds).is_some())
         })
     });
     are_valid && fields.next().is_none()

@@ -108,8 +108,9 @@ fn is_host_byte(byte: u8) -> bool {
 
 /// Whether two hexadecimal digits follow every percent sign.
 fn has_valid_escapes(text: &str) -> bool {
-    let mut escapes = text.split('%').skip(1);
-    escapes.all(|escape| escape.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2)
+    text.split('%')
+        .skip(1)
+        .all(|escape| escape.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2)
 }
 
 /// The bytes of a text, and whether each is escaped; `None` if an escape is not valid.
