@@ -21,17 +21,6 @@ pub(crate) fn render(verdicts: &Verdicts, name: &str) -> String {
     for object in &verdicts.objects {
         block(&mut text, object);
     }
-    // The states in the tables of images.
-    let states: BTreeSet<&Boot> = verdicts
-        .objects
-        .iter()
-        .flat_map(|object| &object.report.templates)
-        .flatten()
-        .flat_map(|template| template.architectures.values())
-        .collect();
-    for boot in states {
-        line!(text, "{DIM}{}{DIM:#}", meaning(*boot));
-    }
     if !verdicts.objects.is_empty() {
         closing(&mut text, verdicts, name);
     }
@@ -148,19 +137,6 @@ fn cell(architecture: &str, boot: Boot) -> (Style, String) {
         Boot::Expected => (GREEN, "✔ expected".to_owned()),
         Boot::NotImported => (RED, "✘ not imported".to_owned()),
         Boot::Unknown => (YELLOW, "? unknown".to_owned()),
-    }
-}
-
-fn meaning(boot: Boot) -> &'static str {
-    match boot {
-        Boot::InImage => "image has: imported, and the registry has the image for the architecture",
-        Boot::Expected => {
-            "expected: imported, if the image has the architecture; with the import on, --images looks it up"
-        }
-        Boot::NotImported => "not imported: no disk of this architecture, or the image lacks it",
-        Boot::Unknown => {
-            "unknown: the node that imports the image decides, or the image could not be read"
-        }
     }
 }
 

@@ -24,9 +24,6 @@ fn cluster(world: &World<'_>) -> String {
     format!("note: using the context `e2e`; API server {server}/\n")
 }
 
-/// The legend of the table of golden images.
-const IMPORTED: &str = "expected: imported, if the image has the architecture; with the import on, --images looks it up";
-
 /// `check` evaluates the object that `kubectl apply` would create from the live object, the last applied one, and the file.
 fn merges_as_kubectl(world: &World<'_>) {
     let (crd, developer) = (world.crd, &world.developer);
@@ -120,7 +117,7 @@ fn what_comes(world: &World<'_>) {
          update replaces the disk.\n    \
          new.yaml:1  {field}\n    \
          fix  apply the update when no new VM needs these boot sources; running VMs have disks of their\n         own\n\n\
-         {IMPORTED}\n1 object: accepted, 2 warnings\n",
+         1 object: accepted, 2 warnings\n",
         output("✔ accepted", "✔ expected      ✔ expected")
     );
     check(Some("amd64,arm64")).prints_and_warns(&accepted, &notes);

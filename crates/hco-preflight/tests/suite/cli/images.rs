@@ -265,7 +265,6 @@ fn the_annotation_is_compared_with_the_image() {
         "all                         ✔ image has amd64  ✔ image has arm64",
         "amd64-only                  ✔ image has amd64  ✘ not imported",
         "✘ deny  image-architectures-mismatch",
-        "image has: imported, and the registry has the image for the architecture",
         "1 object: 1 denial, 1 warning; 1 fixable: `hco-preflight fix` with the same files and options",
     ];
     shows_at(&registry, &directory, &check, &lines).exits(1);
