@@ -8,7 +8,7 @@ use engine::Rule;
 use kube_objects::text::percent_encode;
 use serde_json::{Value, json};
 
-use crate::check::entry::{CLUSTER, Entry, OBJECT};
+use crate::check::entry::{CLUSTER, Entry};
 use crate::exit::Exit;
 use crate::explain::{self, Page};
 use crate::report::Level;
@@ -18,18 +18,6 @@ pub(crate) fn render(verdicts: &Verdicts) -> Value {
     let (of_objects, others): (Vec<Entry<'_>>, Vec<_>) = Entry::all(verdicts)
         .into_iter()
         .partition(|entry| entry.object.is_some());
-    let results: Value = of_objects.into_iter().map(result).collect();
-    let notifications: Value = others.into_iter().map(notification).collect();
-    let of_object = json!({
-        "id": OBJECT,
-        "shortDescription": {"text": "The object as a whole"},
-        "help": {"text": "The result contains the message of the module."},
-        "defaultConfiguration": {"level": "error"},
-    });
-    let rules = explain::rules()
-        .map(rule)
-        .chain([of_object])
-        .collect::<Value>();
     json!({
         "$schema": "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json",
         "version": "2.1.0",
@@ -38,13 +26,13 @@ pub(crate) fn render(verdicts: &Verdicts) -> Value {
                 "name": "hco-preflight",
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
                 "informationUri": env!("CARGO_PKG_HOMEPAGE"),
-                "rules": rules,
+                "rules": explain::rules().map(rule).collect::<Value>(),
             }},
             "invocations": [{
                 "executionSuccessful": verdicts.exit() != Exit::Unjudged,
-                "toolExecutionNotifications": notifications,
+                "toolExecutionNotifications": others.into_iter().map(notification).collect::<Value>(),
             }],
-            "results": results,
+            "results": of_objects.into_iter().map(result).collect::<Value>(),
             "columnKind": "unicodeCodePoints",
         }],
     })
@@ -67,7 +55,7 @@ fn result(entry: Entry<'_>) -> Value {
     let name = entry.object.unwrap_or_default();
     // GitHub does not accept a result without a file.
     let in_cluster = || (format!("{CLUSTER}/{name}"), 1);
-    let physical = physical(entry.place.unwrap_or_else(in_cluster));
+    let place = entry.place.unwrap_or_else(in_cluster);
     let field = match entry.finding {
         Some(finding) => format!("{name}:{}", Foreign::raw(&finding.path)),
         None => name,
@@ -81,7 +69,7 @@ fn result(entry: Entry<'_>) -> Value {
         },
         "message": {"text": without_links(&entry.text)},
         "locations": [{
-            "physicalLocation": physical,
+            "physicalLocation": physical(place),
             "logicalLocations": [{"fullyQualifiedName": field, "kind": "member"}],
         }],
         "partialFingerprints": {"hcoPreflight/v1": entry.fingerprint},
@@ -89,25 +77,22 @@ fn result(entry: Entry<'_>) -> Value {
 }
 
 fn notification(entry: Entry<'_>) -> Value {
-    let location = entry
-        .place
-        .map(|place| json!({"physicalLocation": physical(place)}));
+    let place = entry.place.into_iter();
     json!({
         "level": "error",
         "message": {"text": without_links(&entry.text)},
-        "locations": Vec::from_iter(location),
+        "locations": place.map(|place| json!({"physicalLocation": physical(place)})).collect::<Value>(),
     })
 }
 
 /// Escapes brackets, because a name from outside could contain a link (SARIF 2.1.0, section 3.11.6).
 fn without_links(text: &str) -> String {
-    if text.contains("](") {
-        text.replace('\\', r"\\")
-            .replace('[', r"\[")
-            .replace(']', r"\]")
-    } else {
-        text.to_owned()
+    if !text.contains("](") {
+        return text.to_owned();
     }
+    text.replace('\\', r"\\")
+        .replace('[', r"\[")
+        .replace(']', r"\]")
 }
 
 /// The location in a file, whose path becomes a relative reference.
@@ -133,7 +118,6 @@ mod tests {
     #[test]
     fn a_path_becomes_a_reference() {
         let place = physical(("deploy/my hco:1.yaml".to_owned(), 1));
-        let uri = &place["artifactLocation"]["uri"];
-        assert_eq!(uri, "deploy/my%20hco%3A1.yaml");
+        assert_eq!(place["artifactLocation"]["uri"], "deploy/my%20hco%3A1.yaml");
     }
 }

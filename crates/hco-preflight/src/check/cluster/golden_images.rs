@@ -38,40 +38,34 @@ pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
     let mut rows = Vec::new();
     for cron in &forecast.crons {
         let (key, source) = (cron.key(), cron.source());
-        let mut state = match (
-            crons.get(&key),
-            &changes.crons,
-            &cron.rejected,
-            &cron.never_runs,
-        ) {
-            _ if !world.crons.is_read() => ImageState::new(Effect::Unknown, ""),
-            (_, _, Some(why), _) => ImageState::new(Effect::Rejected, why),
-            (Some(_), _, _, Some(why)) => ImageState::new(Effect::NeverImported, why),
+        let (rejected, never_runs) = (&cron.rejected, &cron.never_runs);
+        let mut state = match (crons.get(&key), &changes.crons, rejected, never_runs) {
+            _ if !world.crons.is_read() => ImageState::new(Effect::Unknown, None, ""),
+            (_, _, Some(why), _) => ImageState::new(Effect::Rejected, None, why),
+            (Some(_), _, _, Some(why)) => ImageState::new(Effect::NeverImported, None, why),
             (Some(_), Some(crons), ..) if crons.recreated.contains_key(&key) => {
                 let is_empty_meanwhile = changes.empty_meanwhile.contains(&source);
                 let shown = match crons.changed_fields(&key) {
                     [] => String::new(),
                     fields => words::changed_fields(fields, is_empty_meanwhile),
                 };
-                ImageState::new(Effect::Outdated, &shown)
+                ImageState::new(Effect::Outdated, None, &shown)
             }
             (Some(real), ..) => ImageState::reported(real, &volumes),
             (None, Some(crons), ..) if reaches_crons && !crons.created.contains(&key) => {
-                ImageState::new(Effect::ExistingDisk, "")
+                ImageState::new(Effect::ExistingDisk, None, "")
             }
             (None, ..) if !world.claims.is_read() => {
-                ImageState::new(Effect::Unknown, words::CLAIMS_NOT_READ)
+                ImageState::new(Effect::Unknown, None, words::CLAIMS_NOT_READ)
             }
-            (None, ..) => ImageState::new(Effect::NotCreated, ""),
+            (None, ..) => ImageState::new(Effect::NotCreated, None, ""),
         };
         let is_lost = changes.lost_image.contains(&source);
         let real = sources.get(&source).filter(|_| !is_lost);
         if let Some(real) = real {
             state = state.beside(cron, real);
         }
-        let since = state
-            .condition
-            .and_then(|condition| condition.since.as_deref());
+        let since = state.condition.and_then(|shown| shown.since.as_deref());
         let message = Some(&*state.message).filter(|message| !message.is_empty());
         let has_disk = real.is_some_and(|real| is_ready(real));
         let detail = words::image(state.effect, &cron.name, message, has_disk, is_stopped);
@@ -122,103 +116,88 @@ fn data_sources(
         .map(report::DataSource::key)
         .collect();
     let row = |effect, key: &Key, what: &str| Row::new(effect, "DataSource", key, what);
-    let created = changes
-        .created
-        .iter()
-        .filter(|key| of_templates.contains(*key))
-        .map(|key| row(Effect::SourceNotCreated, key, words::SOURCE_NOT_CREATED));
-    let retargeted = changes
-        .retargeted
-        .iter()
-        .filter(|pointer| of_templates.contains(&pointer.key))
-        .map(|Retarget { key, from, to }| {
+    let mut rows = Vec::new();
+    for key in &changes.created {
+        if of_templates.contains(key) {
+            let what = words::SOURCE_NOT_CREATED;
+            rows.push(row(Effect::SourceNotCreated, key, what));
+        }
+    }
+    for Retarget { key, from, to } in &changes.retargeted {
+        if of_templates.contains(key) {
             let what = words::points_elsewhere([from, to]);
-            row(Effect::PointsElsewhere, key, &what)
+            let row = row(Effect::PointsElsewhere, key, &what)
                 .about("pointsTo", from.as_deref())
-                .about("willPointTo", to.as_deref())
-        });
+                .about("willPointTo", to.as_deref());
+            rows.push(row);
+        }
+    }
     // A DataSource that is deleted because its DataImportCron is rejected is still wanted.
     let managed: BTreeSet<Key> = forecast.crons.iter().map(Cron::source).collect();
-    let has_cron = |source: &&DataSource| source.metadata.cron().is_some();
-    let deleted = changes
-        .deleted
-        .iter()
-        .filter(|key| !managed.contains(*key))
-        .filter(|key| {
-            of_templates.contains(*key) || !is_of_bundle(key) || real.get(key).is_some_and(has_cron)
-        })
-        .map(|key| row(Effect::SourceUnwanted, key, words::SOURCE_UNWANTED));
-    created.chain(retargeted).chain(deleted).collect()
+    for key in &changes.deleted {
+        let cron = real.get(key).and_then(|source| source.metadata.cron());
+        let is_own = of_templates.contains(key) || !is_of_bundle(key) || cron.is_some();
+        if is_own && !managed.contains(key) {
+            rows.push(row(Effect::SourceUnwanted, key, words::SOURCE_UNWANTED));
+        }
+    }
+    rows
 }
 
 impl<'c> ImageState<'c> {
-    fn new(effect: Effect, message: &str) -> Self {
+    fn new(effect: Effect, condition: Option<&'c Condition>, message: &str) -> Self {
         Self {
             effect,
-            condition: None,
+            condition,
             message: message.to_owned(),
-        }
-    }
-
-    fn from_condition(effect: Effect, condition: &'c Condition, message: &str) -> Self {
-        Self {
-            condition: Some(condition),
-            ..Self::new(effect, message)
         }
     }
 
     /// A command that makes CDI continue.
     fn command(&self, cron: &Cron, kubectl: &Kubectl) -> Option<Command> {
-        let (namespace, source) = (&cron.namespace, &cron.managed_data_source);
+        let (namespace, name) = (&cron.namespace, &cron.name);
+        let source = &cron.managed_data_source;
         let (when, line) = match (self.effect, self.condition) {
-            (Effect::NotManaged, _) => ("fix", kubectl.hand_over(namespace, source, &cron.name)?),
+            (Effect::NotManaged, _) => ("fix", kubectl.hand_over(namespace, source, name)),
             // CDI has not reported anything yet.
-            (Effect::Waiting, None) => {
-                let line = kubectl.wake(namespace, &cron.name)?;
-                (words::IF_NOTHING_CHANGES, line)
-            }
+            (Effect::Waiting, None) => (words::IF_NOTHING_CHANGES, kubectl.wake(namespace, name)),
             _ => return None,
         };
         let when = when.to_owned();
-        Some(Command { when, line })
+        Some(Command { when, line: line? })
     }
 
-    /// The state that a DataImportCron reports.
-    ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `update`: the condition
     /// `UpToDate` shows whether the last image is imported, and `Progressing` the state of the current import.
     fn reported(real: &'c DataImportCron, volumes: &BTreeMap<Key, &'c DataVolume>) -> Self {
         let up_to_date = condition(&real.conditions, "UpToDate");
         let progressing = condition(&real.conditions, "Progressing");
-        if let Some(done) = up_to_date.filter(|condition| condition.status == "True") {
-            return Self::from_condition(Effect::Ready, done, "");
+        if up_to_date.is_some_and(|condition| condition.status == "True") {
+            return Self::new(Effect::Ready, up_to_date, "");
         }
         let import = real.current_imports.first();
         let volume = import.and_then(|import| volumes.get(&real.metadata.beside(&import.volume)));
         if let Some(running) = volume.and_then(|volume| failure(volume)) {
             let message = match message(running) {
-                "" => running.reason.as_deref().unwrap_or_default(),
+                "" => reason(running),
                 message => message,
             };
-            return Self::from_condition(Effect::Failing, running, message);
+            return Self::new(Effect::Failing, Some(running), message);
         }
         // CDI's condition has the phase of the DataVolume as its reason.
-        let reason = progressing.and_then(|condition| condition.reason.as_deref());
-        let reason = reason.unwrap_or_default();
+        let phase = progressing.map_or("", reason);
         // Without an import, the other condition gives the reason.
-        let shown = match reason {
+        let shown = match phase {
             "NoImport" | "" => up_to_date.or(progressing),
             _ => progressing,
         };
-        let Some(shown) = shown else {
-            return Self::new(Effect::Waiting, words::NO_REPORT);
-        };
-        if matches!(reason, "NotAuthorized" | "Failed" | "Unknown") {
-            return Self::from_condition(Effect::Failing, shown, message(shown));
+        let what = shown.map_or(words::NO_REPORT, message);
+        if matches!(phase, "NotAuthorized" | "Failed" | "Unknown") {
+            return Self::new(Effect::Failing, shown, what);
         }
-        let is_running = reason.ends_with("Scheduled") || reason.ends_with("InProgress");
+        let is_running = phase.ends_with("Scheduled") || phase.ends_with("InProgress");
         if !is_running && progressing.is_none_or(|condition| condition.status != "True") {
-            return Self::from_condition(Effect::Waiting, shown, message(shown));
+            return Self::new(Effect::Waiting, shown, what);
         }
         let progress = volume
             .map(|volume| volume.progress.clone())
@@ -226,7 +205,7 @@ impl<'c> ImageState<'c> {
         let restarts = volume.map_or(0, |volume| volume.restarts);
         let restarted = (restarts > 0).then(|| words::restarted(restarts));
         let details: Vec<String> = progress.into_iter().chain(restarted).collect();
-        Self::from_condition(Effect::Importing, shown, &details.join(", "))
+        Self::new(Effect::Importing, shown, &details.join(", "))
     }
 
     /// With the state that its DataSource reports. SSP sets the label of its own DataSources.
@@ -238,10 +217,10 @@ impl<'c> ImageState<'c> {
         let is_managed = owner == Some(cron.name.raw()) || source.metadata.is_of_ssp();
         match (self.effect, condition(&source.conditions, "Ready")) {
             (Effect::Ready | Effect::Waiting, _) if !is_managed => {
-                Self::new(Effect::NotManaged, &words::label(owner))
+                Self::new(Effect::NotManaged, None, &words::label(owner))
             }
             (Effect::Ready, Some(ready)) if ready.status == "False" => {
-                Self::from_condition(Effect::SourceNotReady, ready, message(ready))
+                Self::new(Effect::SourceNotReady, Some(ready), message(ready))
             }
             (Effect::Rejected | Effect::NeverImported, _) if is_ready(source) => Self {
                 effect: Effect::NotUpdated,
@@ -258,12 +237,14 @@ impl<'c> ImageState<'c> {
 /// a terminated container stays until it runs again.
 fn failure(volume: &DataVolume) -> Option<&Condition> {
     let running = condition(&volume.conditions, "Running")?;
-    let has_message = !message(running).is_empty();
     let is_normal = matches!(
-        running.reason.as_deref().unwrap_or_default(),
+        reason(running),
         "Completed" | "ContainerCreating" | "Pending" | "PodInitializing" | "ScratchSpaceRequired"
     );
-    let is_stopped = running.status == "False";
-    let has_failed = volume.phase == "Failed";
-    (has_failed || is_stopped && has_message && !is_normal).then_some(running)
+    let has_stopped = running.status == "False" && !message(running).is_empty() && !is_normal;
+    (volume.phase == "Failed" || has_stopped).then_some(running)
+}
+
+fn reason(condition: &Condition) -> &str {
+    condition.reason.as_deref().unwrap_or_default()
 }

@@ -77,14 +77,14 @@ pub(super) fn of(checked: &Checked) -> (Style, String, String) {
         let what = format!("SSP is stopped by {templates}");
         parts.push(with_alert(what, &[Effect::StopsSsp]));
     }
-    let kinds = |effect| {
+    let kinds = |effect, separator: &str| {
         let mut kinds: Vec<&str> = checked.of_effects(&[effect]).map(|row| row.kind).collect();
         kinds.dedup();
-        kinds
+        kinds.join(separator)
     };
-    let unhealthy = kinds(Effect::Unhealthy);
+    let unhealthy = kinds(Effect::Unhealthy, " and ");
     if !unhealthy.is_empty() {
-        let what = format!("see the conditions of {}", unhealthy.join(" and "));
+        let what = format!("see the conditions of {unhealthy}");
         parts.push(with_alert(what, &[Effect::Unhealthy]));
     }
     for (effects, [one, several]) in PARTS {
@@ -110,9 +110,9 @@ pub(super) fn of(checked: &Checked) -> (Style, String, String) {
     if parts.is_empty() {
         parts.push(disks(checked));
     }
-    let unread = kinds(Effect::NotRead);
+    let unread = kinds(Effect::NotRead, ", ");
     if !unread.is_empty() {
-        parts.push(format!("not read: {}", unread.join(", ")));
+        parts.push(format!("not read: {unread}"));
     }
     let number = number_of_problems(rows);
     let warnings = checked.of_effects(&[Effect::MinorProblem]).count();
@@ -124,8 +124,10 @@ pub(super) fn of(checked: &Checked) -> (Style, String, String) {
     } else if !unread.is_empty() {
         (YELLOW, "no problem in what was read".to_owned())
     } else if warnings > 0 {
-        let warnings = count(warnings, "warning");
-        (YELLOW, format!("no problem, {warnings}"))
+        (
+            YELLOW,
+            format!("no problem, {}", count(warnings, "warning")),
+        )
     } else {
         (GREEN, "no problem".to_owned())
     };
