@@ -18,22 +18,16 @@ macro_rules! line {
 }
 pub(crate) use line;
 
-/// Breaks a text into lines, with an indentation for the first line and one for the others. Only lines with a longer word
-/// can be longer.
-pub(crate) fn wrap(text: &str, first: &str, others: &str) -> String {
+/// Breaks a line, and indents its further lines. Only lines with a longer word can be longer.
+pub(crate) fn folded(line: &str, indent: usize) -> String {
+    let indent = " ".repeat(indent);
     let options = Options::new(width())
-        .initial_indent(first)
-        .subsequent_indent(others)
+        .subsequent_indent(&indent)
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit)
         .break_words(false);
-    textwrap::fill(text, options)
-}
-
-/// Breaks a line of a plan or of a check of a cluster, and indents its further lines.
-pub(crate) fn folded(line: &str, indent: usize) -> String {
-    wrap(line, "", &" ".repeat(indent))
+    textwrap::fill(line, options)
 }
 
 /// `1 problem`, `2 problems`.
@@ -58,8 +52,8 @@ pub(crate) fn fix(text: &mut String, shown: &mut BTreeSet<String>, all: &str) {
                 line!(text, "           {paste}");
                 continue;
             }
-            let first = format!("    {GREEN}{label}{GREEN:#}  ");
-            line!(text, "{}", wrap(line, &first, "         "));
+            let line = format!("    {GREEN}{label}{GREEN:#}  {line}");
+            line!(text, "{}", folded(&line, 9));
         }
         label = "or ";
     }

@@ -49,17 +49,12 @@ impl Judged {
         self.question.identity.namespaced_name()
     }
 
-    /// The line of a finding in the file; `None` for an object in the cluster.
-    pub(crate) fn line_of(&self, finding: &Finding) -> Option<usize> {
-        let found = self.question.found.as_ref()?;
-        Some(found.object.line_of(&finding.path))
-    }
-
     /// The place of the object, or of a finding in it; `None` for an object in the cluster.
     pub(crate) fn place_of(&self, finding: Option<&Finding>) -> Option<Place> {
-        let mut place = self.question.place()?;
+        let found = self.question.found.as_ref()?;
+        let mut place = found.place();
         if let Some(finding) = finding {
-            place.line = self.line_of(finding);
+            place.line = Some(found.object.line_of(&finding.path));
         }
         Some(place)
     }
@@ -100,26 +95,28 @@ impl Verdicts {
     pub(crate) fn add_notes(&self, notes: &mut Notes) {
         for object in &self.objects {
             let (at, report) = (object.at(None), &object.report);
-            let mut all = report.not_checked.clone();
+            let mut note = |what: &str| notes.push(&format!("{at}: {what}"));
+            for reason in &report.not_checked {
+                note(reason);
+            }
             // The module does not evaluate an update that changes nothing.
             let flag = match object.question.against {
-                Against::Live(_) => "-f",
-                Against::File(..) | Against::Nothing => "--old",
+                _ if report::is_evaluated(report) => None,
+                Against::Nothing => None,
+                Against::File(..) => Some("--old"),
+                Against::Live(_) => Some("-f"),
             };
-            if object.question.old().is_some() && !report::is_evaluated(report) {
-                all.push(format!(
+            if let Some(flag) = flag {
+                note(&format!(
                     "the change affects nothing that the policy checks, so existing problems are not listed; to list them, run this without {flag}"
                 ));
             }
             for repair in &report.repairs {
-                all.push(format!("the policy would repair this object: {repair}"));
+                note(&format!("the policy would repair this object: {repair}"));
             }
-            if report.more_findings > 0 {
-                let number = report.more_findings;
-                all.push(format!("{number} more findings are not listed"));
-            }
-            for note in all {
-                notes.push(&format!("{at}: {note}"));
+            let more = report.more_findings;
+            if more > 0 {
+                note(&format!("{more} more findings are not listed"));
             }
         }
     }

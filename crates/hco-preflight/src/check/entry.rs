@@ -1,7 +1,6 @@
 //! The results of a check as one flat list, which the formats for programs print.
 
-use std::collections::BTreeMap;
-use std::path::{Component, PathBuf};
+use std::collections::BTreeSet;
 
 use cluster::files::STDIN_NAME;
 use sha2::{Digest as _, Sha256};
@@ -62,16 +61,13 @@ impl<'v> Entry<'v> {
             fingerprint: fingerprint(&[NOT_CHECKED]),
         }));
         // An object can be in several files, and can have two templates without a name.
-        let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
         for entry in &mut entries {
             let file = entry.place.as_ref().map_or("", |(file, _)| file);
-            let here = fingerprint(&[file, &entry.fingerprint]);
-            let number = numbers.entry(here.clone()).or_default();
-            entry.fingerprint = match *number {
-                0 => here,
-                number => fingerprint(&[&here, &number.to_string()]),
-            };
-            *number += 1;
+            entry.fingerprint = fingerprint(&[file, &entry.fingerprint]);
+            while !seen.insert(entry.fingerprint.clone()) {
+                entry.fingerprint = fingerprint(&[&entry.fingerprint]);
+            }
         }
         entries
     }
@@ -122,13 +118,7 @@ fn in_repository(Place { file, line }: &Place) -> (String, usize) {
     let root = current
         .ancestors()
         .find(|directory| directory.join(".git").exists());
-    let mut path = PathBuf::new();
-    for component in current.join(file).components() {
-        match component {
-            Component::ParentDir => drop(path.pop()),
-            component => path.push(component),
-        }
-    }
+    let path = std::fs::canonicalize(file).unwrap_or_else(|_| current.join(file));
     let shown = match path.strip_prefix(root.unwrap_or(&current)) {
         Ok(path) if file != STDIN_NAME => path.display().to_string(),
         _ => file.clone(),

@@ -37,7 +37,7 @@ fn object(judged: &Judged) -> Value {
             "template": finding.template,
             "fact": finding.fact,
             "fixes": finding.fixes,
-            "line": judged.line_of(finding),
+            "line": judged.place_of(Some(finding)).map(|place| place.line),
         })
     };
     let object = json!({

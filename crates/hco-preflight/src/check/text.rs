@@ -1,19 +1,15 @@
 //! The text output of a check: the verdict first, then the table of images, then the fixes.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use anstyle::Style;
 use cluster::foreign::{self, one_line};
 
 use crate::exit::Exit;
-use crate::prose::{count, fix, line, table, wrap};
+use crate::prose::{count, fix, folded, line, table};
 use crate::report::{Boot, Finding, Level, Template, architecture, counted, listed, unexplained};
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::verdict::{Judged, Verdicts};
-
-/// The indentation below the heading of an object or of a rule.
-const INDENT: &str = "    ";
 
 /// All objects, then the next steps.
 pub(crate) fn render(verdicts: &Verdicts, name: &str) -> String {
@@ -56,15 +52,20 @@ fn block(text: &mut String, object: &Judged) {
     if let Some(message) = unexplained(&object.report) {
         let message = foreign::lines(message);
         let (sentences, fixes) = message.split_once("\nfix: ").unwrap_or((&message, ""));
-        line!(text, "{}", wrap(sentences, INDENT, INDENT));
+        line!(text, "{}", folded(&format!("    {sentences}"), 4));
         fix(text, &mut shown, fixes);
         text.push('\n');
     }
-    for level in [Level::Deny, Level::Warn] {
+    for (level, style, sign) in [
+        (Level::Deny, RED, "✘ deny"),
+        (Level::Warn, YELLOW, "! warn"),
+    ] {
         let found: Vec<&Finding> = object.of(level).collect();
         // The findings are sorted by rule.
         for group in found.chunk_by(|one, other| one.rule == other.rule) {
-            rule(text, object, group, &mut shown);
+            let rule = group.first().map_or("", |finding| &finding.rule);
+            line!(text, "  {style}{sign}{style:#}  {BOLD}{rule}{BOLD:#}");
+            findings(text, object, group, &mut shown);
         }
     }
     let existing: Vec<&Finding> = object.of(Level::Carried).collect();
@@ -93,10 +94,9 @@ fn facts(text: &mut String, object: &Judged) {
     ];
     let before = text.len();
     for (name, fact) in facts {
-        match fact.as_deref() {
-            None => {}
-            Some("") => line!(text, "  {name:<27}none"),
-            Some(fact) => line!(text, "  {name:<27}{fact}"),
+        if let Some(fact) = fact {
+            let fact = if fact.is_empty() { "none" } else { &fact };
+            line!(text, "  {name:<27}{fact}");
         }
     }
     if text.len() > before {
@@ -114,15 +114,12 @@ fn images(text: &mut String, object: &Judged) {
     }
     let heads: Vec<String> = nodes
         .iter()
-        .map(|(name, count)| format!("{} ({count})", one_line(name)))
         // All columns have space for the longest common state.
-        .map(|head| format!("{head:<14}"))
+        .map(|(name, count)| format!("{:<14}", format!("{} ({count})", one_line(name))))
         .collect();
     let row = |template: &Template| {
-        let cells = nodes.keys().map(|name| {
-            let boot = template.architectures.get(name);
-            cell(name, boot.copied().unwrap_or(Boot::Unknown))
-        });
+        let boots = &template.architectures;
+        let cells = nodes.keys().map(|name| cell(name, boots.get(name)));
         (template.name.to_string(), cells.collect())
     };
     let rows: Vec<(String, Vec<_>)> = templates.iter().map(row).collect();
@@ -131,34 +128,23 @@ fn images(text: &mut String, object: &Judged) {
 }
 
 /// The state of a golden image on an architecture.
-fn cell(architecture: &str, boot: Boot) -> (Style, String) {
+fn cell(architecture: &str, boot: Option<&Boot>) -> (Style, String) {
     match boot {
-        Boot::InImage => (GREEN, format!("✔ image has {}", one_line(architecture))),
-        Boot::Expected => (GREEN, "✔ expected".to_owned()),
-        Boot::NotImported => (RED, "✘ not imported".to_owned()),
-        Boot::Unknown => (YELLOW, "? unknown".to_owned()),
+        Some(Boot::InImage) => (GREEN, format!("✔ image has {}", one_line(architecture))),
+        Some(Boot::Expected) => (GREEN, "✔ expected".to_owned()),
+        Some(Boot::NotImported) => (RED, "✘ not imported".to_owned()),
+        Some(Boot::Unknown) | None => (YELLOW, "? unknown".to_owned()),
     }
 }
 
 /// The findings of one rule and level. Findings with the same fix share it.
-fn rule(text: &mut String, object: &Judged, group: &[&Finding], shown: &mut BTreeSet<String>) {
-    if let [Finding { rule, level, .. }, ..] = group {
-        let (style, sign) = match level {
-            Level::Deny => (RED, '✘'),
-            Level::Warn | Level::Carried => (YELLOW, '!'),
-        };
-        let level = level.into_str();
-        line!(
-            text,
-            "  {style}{sign} {level}{style:#}  {BOLD}{rule}{BOLD:#}"
-        );
-    }
+fn findings(text: &mut String, object: &Judged, group: &[&Finding], shown: &mut BTreeSet<String>) {
     for alike in group.chunk_by(|one, other| one.fix_text() == other.fix_text()) {
         for finding in alike {
-            line!(text, "{}", wrap(&finding.fact, INDENT, INDENT));
-            let (at, path) = (object.at(Some(finding)), &finding.path);
-            let line = format!("{CYAN}{at}{CYAN:#}  {path}");
-            line!(text, "{}", wrap(&line, INDENT, INDENT));
+            let (fact, at, path) = (&finding.fact, object.at(Some(finding)), &finding.path);
+            let place = format!("    {CYAN}{at}{CYAN:#}  {path}");
+            let fact = folded(&format!("    {fact}"), 4);
+            line!(text, "{fact}\n{}", folded(&place, 4));
         }
         let texts = alike.first().map(|finding| finding.fix_text());
         fix(text, shown, &texts.unwrap_or_default());
@@ -195,7 +181,7 @@ fn closing(text: &mut String, verdicts: &Verdicts, name: &str) {
     };
     for (number, what) in [(warnings, "warning"), (verdicts.failures.len(), "error")] {
         if number > 0 {
-            let _ = write!(summary, ", {}", count(number, what));
+            summary += &format!(", {}", count(number, what));
         }
     }
     let mut fixable = 0;
@@ -204,16 +190,10 @@ fn closing(text: &mut String, verdicts: &Verdicts, name: &str) {
         fixable += object.report.findings.iter().filter(can_fix).count();
     }
     if fixable > 0 {
-        let _ = write!(
-            summary,
-            "; {fixable} fixable: `{name} fix` with the same files and options"
-        );
+        summary += &format!("; {fixable} fixable: `{name} fix` with the same files and options");
     }
-    line!(
-        text,
-        "{BOLD}{}{BOLD:#}: {summary}",
-        count(objects.len(), "object")
-    );
+    let number = count(objects.len(), "object");
+    line!(text, "{BOLD}{number}{BOLD:#}: {summary}");
     if verdicts.exit() == Exit::Denied && problems > 0 {
         line!(text, "`{name} explain RULE` shows the page of a rule.");
     }

@@ -33,18 +33,10 @@ pub(super) fn affected(observed: &Situation) -> BTreeSet<Row> {
     rows
 }
 
-/// The reasons for which KubeVirt does not create a `VirtualMachineInstance`.
-///
-/// MIRRORS: kubevirt pkg/virt-controller/watch/common/events.go; pkg/instancetype/controller/vm/controller.go, Sync.
-const NOT_STARTED: [&str; 3] = [
-    "FailedCreate",
-    "FailedFindInstancetype",
-    "FailedFindPreference",
-];
-
 /// A VM that KubeVirt reports as impossible to schedule or to create.
 ///
-/// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus, processFailureCondition.
+/// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus, processFailureCondition;
+/// pkg/virt-controller/watch/common/events.go; pkg/instancetype/controller/vm/controller.go, Sync.
 fn broken(machine: &Machine) -> Option<Row> {
     let failure = |kind| condition(&machine.failures.0, kind);
     let (effect, reason) = match &*machine.status {
@@ -54,8 +46,13 @@ fn broken(machine: &Machine) -> Option<Row> {
         | "ImagePullBackOff" => (Effect::CannotStart, None),
         _ => {
             let failure = failure("Failure")?;
-            let is_known = NOT_STARTED.contains(&failure.reason.as_deref()?);
-            is_known.then_some((Effect::CannotStart, Some(failure)))?
+            match failure.reason.as_deref()? {
+                // KubeVirt creates no `VirtualMachineInstance`.
+                "FailedCreate" | "FailedFindInstancetype" | "FailedFindPreference" => {
+                    (Effect::CannotStart, Some(failure))
+                }
+                _ => return None,
+            }
         }
     };
     let what = words::broken(&machine.status, reason.map_or("", message));
