@@ -28,7 +28,6 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     }
 }
 
-/// Evaluates the objects, prints the verdicts, and returns the most severe exit code.
 fn files(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
     let (subject, purpose, mut failures) = (&args.subject, Purpose::Check, Vec::new());
@@ -73,14 +72,11 @@ fn files(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
 
 /// The text below a heading with the result, for a comment on a merge request.
 fn markdown(verdicts: &Verdicts, name: &str) -> Result<()> {
-    let mut denied = verdicts
-        .objects
-        .iter()
-        .filter(|object| object.exit() == Exit::Denied);
+    let is_denied = |object: &Judged| object.exit() == Exit::Denied && !object.is_only_reported();
     let (sign, result) = match verdicts.exit() {
         Exit::Accepted => ("✅", "accepted"),
-        Exit::Denied if denied.all(Judged::is_only_reported) => ("⚠", "reported, not denied"),
-        Exit::Denied => ("❌", "denied"),
+        Exit::Denied if verdicts.objects.iter().any(is_denied) => ("❌", "denied"),
+        Exit::Denied => ("⚠", "reported, not denied"),
         Exit::Unjudged => ("❗", "not everything was checked"),
     };
     let mut text = String::new();

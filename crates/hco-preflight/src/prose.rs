@@ -7,6 +7,7 @@ use anstyle::Style;
 use cluster::foreign;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
+use crate::report::Finding;
 use crate::terminal::{BOLD, GREEN, width};
 
 /// Adds a line to a String, which cannot fail.
@@ -34,6 +35,22 @@ pub(crate) fn folded(line: &str, indent: usize) -> String {
 pub(crate) fn count(number: usize, what: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{number} {what}{s}")
+}
+
+/// Adds findings with their texts. Findings with the same fix share it.
+pub(crate) fn findings(
+    text: &mut String,
+    shown: &mut BTreeSet<String>,
+    findings: &[(&Finding, String)],
+) {
+    for alike in findings.chunk_by(|(one, _), (other, _)| one.fix_text() == other.fix_text()) {
+        for (_, told) in alike {
+            line!(text, "{}", folded(told, 4));
+        }
+        if let Some((finding, _)) = alike.first() {
+            fix(text, shown, &finding.fix_text());
+        }
+    }
 }
 
 /// Adds the fix of a finding and its alternatives. Commands and manifests to paste keep their lines, and are not repeated

@@ -62,7 +62,6 @@ impl Terminal {
         }
     }
 
-    /// Prints a finding that needs a person.
     pub(crate) fn review(&self, text: &str) {
         self.line(YELLOW, "review needed", text);
     }
@@ -85,13 +84,11 @@ pub(crate) fn print_raw(text: &[u8]) -> Result<()> {
     print_with(|out| out.write_all(text))
 }
 
-/// Prints what a function writes.
 pub(crate) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     quietly(write(&mut out).and_then(|()| out.flush()))
 }
 
-/// Prints JSON for a program.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
     let json = serde_json::to_string_pretty(value)? + "\n";
     print_raw(foreign::json(json).as_bytes())

@@ -21,7 +21,6 @@ pub(crate) struct Judged {
 
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
-    /// The objects in the order of the files.
     pub(crate) objects: Vec<Judged>,
     /// Errors for objects that could not be evaluated.
     pub(crate) failures: Vec<Failure>,

@@ -156,17 +156,15 @@ impl Checked {
         let mut rows: Vec<Row> = report.findings.iter().map(problem).collect();
         let is_denied = rows.iter().any(|row| row.effect == Effect::Problem);
         rows.extend(stops::of(situation.forecast_after()));
-        if report::exit(report) == Exit::Unjudged {
-            rows.push(row(Effect::NoForecast, &report::reason(report)));
-        } else if let Err(no_forecast) = &situation.outlook {
-            let effect = match no_forecast {
-                NoForecast::NotDeployed => None,
-                // A finding shows the reason.
-                _ if is_denied => None,
-                NoForecast::RejectedBySsp(_) => Some(Effect::StopsSsp),
-                NoForecast::Other(_) => Some(Effect::NoForecast),
-            };
-            rows.extend(effect.map(|effect| row(effect, no_forecast.why())));
+        match &situation.outlook {
+            _ if report::exit(report) == Exit::Unjudged => {
+                rows.push(row(Effect::NoForecast, &report::reason(report)));
+            }
+            // A finding shows the reason.
+            _ if is_denied => {}
+            Err(NoForecast::RejectedBySsp(why)) => rows.push(row(Effect::StopsSsp, why)),
+            Err(NoForecast::Other(why)) => rows.push(row(Effect::NoForecast, why)),
+            Err(NoForecast::NotDeployed) | Ok(_) => {}
         }
         rows.extend(conditions::of(&situation));
         let stops_ssp = |row: &Row| row.effect == Effect::StopsSsp || row.kind == "SSP";

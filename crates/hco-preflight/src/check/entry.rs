@@ -13,16 +13,13 @@ use crate::verdict::{Judged, Verdicts};
 /// The name in place of a file, for an error that is not about a file.
 pub(crate) const CLUSTER: &str = "cluster";
 
-/// The rule of an object without findings, because the module did not evaluate it or another module denied it.
-pub(crate) const OBJECT: &str = "object";
-
 const NOT_CHECKED: &str = "not-checked";
 
 /// A finding, the message of an object without findings, or something that could not be evaluated.
 pub(crate) struct Entry<'v> {
     /// `None` if something could not be evaluated. A denial that the cluster would only report is a warning.
     pub(crate) level: Option<Level>,
-    /// The id of a rule, or a replacement.
+    /// The id of a rule. `object` if the module did not evaluate the object, or another module denied it.
     pub(crate) rule: &'v str,
     /// The name of the object; `None` for an entry about a file, or about the whole check.
     pub(crate) object: Option<String>,
@@ -86,7 +83,7 @@ impl<'v> Entry<'v> {
         if !text.contains(&name) {
             text = format!("{name}: {text}");
         }
-        let rule = finding.map_or(OBJECT, |finding| &finding.rule);
+        let rule = finding.map_or("object", |finding| &finding.rule);
         let kind_and_name = format!("{} {name}", object.question.identity.kind);
         let template = finding.and_then(|finding| finding.template.as_deref());
         let value = finding.map_or("", |finding| finding.value.raw());

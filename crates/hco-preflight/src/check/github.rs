@@ -5,7 +5,6 @@ use crate::prose::line;
 use crate::report::Level;
 use crate::verdict::Verdicts;
 
-/// One command per line.
 pub(crate) fn render(verdicts: &Verdicts) -> String {
     let mut text = String::new();
     for entry in Entry::all(verdicts) {

@@ -77,11 +77,11 @@ fn result(entry: Entry<'_>) -> Value {
 }
 
 fn notification(entry: Entry<'_>) -> Value {
-    let place = entry.place.into_iter();
+    let location = |place| json!({"physicalLocation": physical(place)});
     json!({
         "level": "error",
         "message": {"text": without_links(&entry.text)},
-        "locations": place.map(|place| json!({"physicalLocation": physical(place)})).collect::<Value>(),
+        "locations": entry.place.into_iter().map(location).collect::<Value>(),
     })
 }
 

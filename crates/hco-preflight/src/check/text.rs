@@ -6,12 +6,11 @@ use anstyle::Style;
 use cluster::foreign::{self, one_line};
 
 use crate::exit::Exit;
-use crate::prose::{count, fix, folded, line, table};
+use crate::prose::{count, findings, fix, folded, line, table};
 use crate::report::{Boot, Finding, Level, Template, architecture, counted, listed, unexplained};
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::verdict::{Judged, Verdicts};
 
-/// All objects, then the next steps.
 pub(crate) fn render(verdicts: &Verdicts, name: &str) -> String {
     let mut text = String::new();
     for object in &verdicts.objects {
@@ -65,7 +64,13 @@ fn block(text: &mut String, object: &Judged) {
         for group in found.chunk_by(|one, other| one.rule == other.rule) {
             let rule = group.first().map_or("", |finding| &finding.rule);
             line!(text, "  {style}{sign}{style:#}  {BOLD}{rule}{BOLD:#}");
-            findings(text, object, group, &mut shown);
+            let mut told = Vec::new();
+            for finding in group {
+                let (fact, at, path) = (&finding.fact, object.at(Some(finding)), &finding.path);
+                told.push((*finding, format!("    {fact}\n{CYAN}{at}{CYAN:#}  {path}")));
+            }
+            findings(text, &mut shown, &told);
+            text.push('\n');
         }
     }
     let existing: Vec<&Finding> = object.of(Level::Carried).collect();
@@ -80,7 +85,6 @@ fn block(text: &mut String, object: &Judged) {
     }
 }
 
-/// Facts about the cluster and the import.
 fn facts(text: &mut String, object: &Judged) {
     let report = &object.report;
     let machine = report.virtual_machine.as_ref();
@@ -127,7 +131,6 @@ fn images(text: &mut String, object: &Judged) {
     text.push('\n');
 }
 
-/// The state of a golden image on an architecture.
 fn cell(architecture: &str, boot: Option<&Boot>) -> (Style, String) {
     match boot {
         Some(Boot::InImage) => (GREEN, format!("✔ image has {}", one_line(architecture))),
@@ -135,21 +138,6 @@ fn cell(architecture: &str, boot: Option<&Boot>) -> (Style, String) {
         Some(Boot::NotImported) => (RED, "✘ not imported".to_owned()),
         Some(Boot::Unknown) | None => (YELLOW, "? unknown".to_owned()),
     }
-}
-
-/// The findings of one rule and level. Findings with the same fix share it.
-fn findings(text: &mut String, object: &Judged, group: &[&Finding], shown: &mut BTreeSet<String>) {
-    for alike in group.chunk_by(|one, other| one.fix_text() == other.fix_text()) {
-        for finding in alike {
-            let (fact, at, path) = (&finding.fact, object.at(Some(finding)), &finding.path);
-            let place = format!("    {CYAN}{at}{CYAN:#}  {path}");
-            let fact = folded(&format!("    {fact}"), 4);
-            line!(text, "{fact}\n{}", folded(&place, 4));
-        }
-        let texts = alike.first().map(|finding| finding.fix_text());
-        fix(text, shown, &texts.unwrap_or_default());
-    }
-    text.push('\n');
 }
 
 /// The number of objects by result, for example `2 accepted, 1 denied`.
@@ -167,7 +155,6 @@ fn results(objects: &[Judged]) -> String {
     results.join(", ")
 }
 
-/// The counts, and the next steps.
 fn closing(text: &mut String, verdicts: &Verdicts, name: &str) {
     let objects = &verdicts.objects;
     let of = |level| objects.iter().map(|object| object.of(level).count()).sum();

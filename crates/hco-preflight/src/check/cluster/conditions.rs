@@ -16,7 +16,6 @@ const STOPS: [(&str, &str); 4] = [
     ("ReconcileComplete", "False"),
 ];
 
-/// The problems in the conditions of SSP and of the HyperConverged, which repeats them.
 pub(super) fn of(observed: &Situation) -> Vec<Row> {
     let mut rows = Vec::new();
     for ssp in observed.world.ssps.iter() {

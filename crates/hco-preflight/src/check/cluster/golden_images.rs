@@ -23,7 +23,6 @@ struct ImageState<'c> {
     message: String,
 }
 
-/// The rows of the golden images and of DataSources.
 pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
     let Ok(outlook) = &observed.outlook else {
         return Vec::new();

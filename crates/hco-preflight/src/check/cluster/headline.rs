@@ -114,22 +114,17 @@ pub(super) fn of(checked: &Checked) -> (Style, String, String) {
     if !unread.is_empty() {
         parts.push(format!("not read: {unread}"));
     }
-    let number = number_of_problems(rows);
     let warnings = checked.of_effects(&[Effect::MinorProblem]).count();
     let is_unknown = rows.iter().any(|row| row.severity == Severity::Unknown);
-    let (style, result) = if number > 0 {
-        (RED, count(number, "problem"))
-    } else if is_unknown {
-        (YELLOW, "not everything is known".to_owned())
-    } else if !unread.is_empty() {
-        (YELLOW, "no problem in what was read".to_owned())
-    } else if warnings > 0 {
-        (
-            YELLOW,
-            format!("no problem, {}", count(warnings, "warning")),
-        )
-    } else {
-        (GREEN, "no problem".to_owned())
+    let (style, result) = match number_of_problems(rows) {
+        0 if is_unknown => (YELLOW, "not everything is known".to_owned()),
+        0 if !unread.is_empty() => (YELLOW, "no problem in what was read".to_owned()),
+        0 if warnings > 0 => {
+            let warnings = count(warnings, "warning");
+            (YELLOW, format!("no problem, {warnings}"))
+        }
+        0 => (GREEN, "no problem".to_owned()),
+        number => (RED, count(number, "problem")),
     };
     (style, result, parts.join("; "))
 }

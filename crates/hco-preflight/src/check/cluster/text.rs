@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use cluster::foreign::one_line;
 
 use super::{Checked, headline};
-use crate::prose::{count, fix, folded, line};
+use crate::prose::{self, count, folded, line};
 use crate::report::{Finding, NAMED};
+use crate::rows::Effect;
 use crate::rows::facts::Fact;
 use crate::rows::text::{self, by_effect, by_namespace, of_effects, of_kind};
-use crate::rows::{Effect, Row};
 use crate::terminal::{BOLD, DIM};
 
 pub(super) fn render(checked: &Checked, program: &str) -> String {
@@ -45,26 +45,20 @@ pub(super) fn render(checked: &Checked, program: &str) -> String {
     text
 }
 
-/// The problems of the HyperConverged. Findings with the same fix share it.
+/// The problems of the HyperConverged.
 fn problems(text: &mut String, checked: &Checked) {
     let findings = &checked.situation.current().report.findings;
     if !findings.is_empty() {
         line!(text, "\n{BOLD}problems{BOLD:#}");
     }
-    let mut shown = BTreeSet::new();
-    let problems: Vec<(&Finding, &Row)> = findings.iter().zip(&checked.rows).collect();
-    for alike in problems.chunk_by(|(one, _), (other, _)| one.fix_text() == other.fix_text()) {
-        for (_, row) in alike {
-            let (style, sign) = row.effect.sign();
-            let line = format!("  {style}{sign}{style:#} {}", row.detail);
-            line!(text, "{}", folded(&line, 4));
-        }
-        let texts = alike.first().map(|(finding, _)| finding.fix_text());
-        fix(text, &mut shown, &texts.unwrap_or_default());
+    let mut told = Vec::new();
+    for (finding, row) in findings.iter().zip(&checked.rows) {
+        let (style, sign) = row.effect.sign();
+        told.push((finding, format!("  {style}{sign}{style:#} {}", row.detail)));
     }
+    prose::findings(text, &mut BTreeSet::new(), &told);
 }
 
-/// The next commands.
 fn closing(text: &mut String, checked: &Checked, program: &str) {
     let findings = &checked.situation.current().report.findings;
     let fixable = findings
