@@ -121,23 +121,21 @@ fn images(text: &mut String, object: &Judged) {
         // All columns have space for the longest common state.
         .map(|(name, count)| format!("{:<14}", format!("{} ({count})", one_line(name))))
         .collect();
-    let row = |template: &Template| {
-        let boots = &template.architectures;
-        let cells = nodes.keys().map(|name| cell(name, boots.get(name)));
-        (template.name.to_string(), cells.collect())
+    let row = |Template {
+                   name,
+                   architectures,
+               }: &Template| {
+        let cell = |name: &String| match architectures.get(name) {
+            Some(Boot::InImage) => (GREEN, format!("✔ image has {}", one_line(name))),
+            Some(Boot::Expected) => (GREEN, "✔ expected".to_owned()),
+            Some(Boot::NotImported) => (RED, "✘ not imported".to_owned()),
+            Some(Boot::Unknown) | None => (YELLOW, "? unknown".to_owned()),
+        };
+        (name.to_string(), nodes.keys().map(cell).collect())
     };
     let rows: Vec<(String, Vec<_>)> = templates.iter().map(row).collect();
     table(text, ("  ", 48), "golden images", &heads, &rows);
     text.push('\n');
-}
-
-fn cell(architecture: &str, boot: Option<&Boot>) -> (Style, String) {
-    match boot {
-        Some(Boot::InImage) => (GREEN, format!("✔ image has {}", one_line(architecture))),
-        Some(Boot::Expected) => (GREEN, "✔ expected".to_owned()),
-        Some(Boot::NotImported) => (RED, "✘ not imported".to_owned()),
-        Some(Boot::Unknown) | None => (YELLOW, "? unknown".to_owned()),
-    }
 }
 
 /// The number of objects by result, for example `2 accepted, 1 denied`.
