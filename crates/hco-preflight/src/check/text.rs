@@ -159,14 +159,14 @@ fn closing(text: &mut String, verdicts: &Verdicts, name: &str) {
     let (problems, warnings): (usize, usize) = (of(Level::Deny), of(Level::Warn));
     let denials = count(problems, "denial");
     let are_denied = objects.iter().all(|object| object.exit() == Exit::Denied);
-    let mut summary = match (problems, are_denied) {
+    let mut parts = vec![match (problems, are_denied) {
         (0, _) => results(objects),
         (_, true) => format!("{RED}{denials}{RED:#}"),
         (_, false) => format!("{}: {denials}", results(objects)),
-    };
+    }];
     for (number, what) in [(warnings, "warning"), (verdicts.failures.len(), "error")] {
         if number > 0 {
-            summary += &format!(", {}", count(number, what));
+            parts.push(count(number, what));
         }
     }
     let mut fixable = 0;
@@ -174,8 +174,10 @@ fn closing(text: &mut String, verdicts: &Verdicts, name: &str) {
         let can_fix = |finding: &&Finding| object.question.can_fix(finding);
         fixable += object.report.findings.iter().filter(can_fix).count();
     }
+    let mut summary = parts.join(", ");
     if fixable > 0 {
-        summary += &format!("; {fixable} fixable: `{name} fix` with the same files and options");
+        let fix = format!("; {fixable} fixable: `{name} fix` with the same files and options");
+        summary.push_str(&fix);
     }
     let number = count(objects.len(), "object");
     line!(text, "{BOLD}{number}{BOLD:#}: {summary}");
