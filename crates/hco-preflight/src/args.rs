@@ -378,9 +378,9 @@ pub(crate) struct Fix {
     #[arg(long, short = 'w', conflicts_with = "output", help_heading = "Changes")]
     pub(crate) write: bool,
 
-    /// Print the changes of each object on one line instead of as a diff, for objects in a cluster
-    #[arg(long, short = 'o', value_name = "FORMAT", help_heading = "Changes")]
-    pub(crate) output: Option<FixFormat>,
+    /// Print a kubectl command for each object instead of a diff, for objects in a cluster
+    #[arg(long, short = 'o', value_name = "FORMAT", value_parser = ["commands"], help_heading = "Changes")]
+    pub(crate) output: Option<String>,
 
     /// Also apply fixes that need your review, such as the architectures of an image that was not looked up
     #[arg(long)]
@@ -393,15 +393,6 @@ pub(crate) struct Fix {
     /// Fix multi-arch-import-disabled by placing the workloads on ARCH. KubeVirt stops managing the VMs on other nodes
     #[arg(long, value_name = "ARCH")]
     pub(crate) place_on: Option<String>,
-}
-
-/// The format of the changes of `fix`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FixFormat {
-    /// A JSON Patch (RFC 6902)
-    JsonPatch,
-    /// A kubectl command
-    Commands,
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,14 +1,14 @@
 //! `fix`: applies the fixes of the module, which are data, to the files.
 
 mod choice;
+mod commands;
 mod files;
-mod patches;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use cluster::Notes;
 use cluster::foreign::one_line;
 use engine::PatchOperation;
@@ -20,7 +20,7 @@ use self::choice::{
     Choice, chosen, enables_import, has_alternatives, is_choice, needs_choice, reason,
     sets_annotation, to_review,
 };
-use crate::args::{self, FixFormat};
+use crate::args;
 use crate::exit::Exit;
 use crate::failure::{Failure, Nothing};
 use crate::input::files::Source;
@@ -38,18 +38,14 @@ const ROUNDS: usize = 64;
 pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     let has_files = !args.subject.filename.is_empty();
     let is_live = args.subject.source.is_live();
-    match args.output {
-        None if !has_files => bail!(
-            "specify a file to fix with -f, or print the changes for the objects in the cluster with -o commands or -o json-patch"
-        ),
-        Some(FixFormat::Commands) if !is_live => bail!(
-            "-o commands is for live objects: use --cluster or --from without -f; to fix a file, use --write"
-        ),
-        Some(_) if is_live && has_files => bail!(
-            "with --cluster and --from, -o is for live objects: remove -f; to fix a file, use --write instead of -o"
-        ),
-        _ => {}
-    }
+    ensure!(
+        has_files || args.output.is_some(),
+        "specify a file to fix with -f, or print the commands for the objects in the cluster with -o commands"
+    );
+    ensure!(
+        is_live && !has_files || args.output.is_none(),
+        "-o commands is for live objects: use --cluster or --from without -f; to fix a file, use --write"
+    );
     let (mut notes, mut failures) = (Notes::default(), Vec::new());
     let (subject, what_if) = (&args.subject, args.what_if.as_ref());
     let check = Check::read(subject, Purpose::Fix, what_if, &mut notes, &mut failures);
@@ -77,15 +73,11 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     let cluster = check.cluster();
     let context = cluster.and_then(|cluster| cluster.context.as_deref());
     let kubectl = Kubectl::new(&args.subject.source.connection, context);
+    note_summaries(&fixed, terminal);
     if args.output.is_some() {
-        note_summaries(&fixed, terminal);
-    }
-    match args.output {
-        Some(FixFormat::JsonPatch) => patches::print(&fixed, context, &failures)?,
-        Some(FixFormat::Commands) => {
-            patches::print_commands(&mut fixed, &kubectl, &mut failures)?;
-        }
-        None => files::write_or_show(&mut fixed, args, terminal, &mut failures)?,
+        commands::print(&mut fixed, &kubectl, &mut failures)?;
+    } else {
+        files::write_or_show(&mut fixed, args, terminal, &mut failures)?;
     }
     let manual: Vec<&Failure> = fixed.iter().flat_map(|object| &object.manual).collect();
     for failure in manual.iter().copied().chain(&failures) {
@@ -124,13 +116,14 @@ fn note_summaries(fixed: &[Fixed], terminal: &Terminal) {
 
 /// Notes what to do before the changes are applied.
 fn advise(fixes: &[&Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Terminal) {
-    if args.subject.source.is_live() && args.output.is_some() {
+    if args.output.is_some() {
         terminal.note("if an object has changed since it was read, the API server rejects its patch (`the server rejected our request due to an error in our request`): run this again");
         terminal.note("if `kubectl apply`, Argo CD, or Flux manages an object, make the change in its file as well, because the next apply or sync reverts the patch");
-    }
-    if args.what_if.is_some() && args.output.is_some() {
-        terminal
-            .note("before the nodes of --what-if have joined or left, the cluster can deny this");
+        if args.what_if.is_some() {
+            terminal.note(
+                "before the nodes of --what-if have joined or left, the cluster can deny this",
+            );
+        }
     }
     if args.r#unsafe && !args.subject.images && fixes.iter().any(|fix| sets_annotation(fix)) {
         terminal.note("images were not looked up: check the architectures annotations before you apply this, or use --images");
@@ -160,10 +153,7 @@ struct Fixed {
 impl Fixed {
     /// Applies the fixes of a report. A value that the editor cannot change, for example an alias, does not prevent others.
     fn new(question: &Arc<Question>, check: &Check<'_>, args: &args::Fix) -> Result<Self, Failure> {
-        let edit_error = |value: &Value| match args.output {
-            None => files::edit_error(question, value),
-            Some(_) => None,
-        };
+        let edit_error = |value: &Value| files::edit_error(question, value);
         let mut fixed = Self::with(question, check, args, |_| true)?;
         if let Some(error) = edit_error(&fixed.value) {
             fixed = Self::with(question, check, args, |value| edit_error(value).is_none())?;
@@ -236,7 +226,7 @@ impl Fixed {
     fn denied_by(&self, check: &Check<'_>, args: &args::Fix) -> Result<Option<String>, Failure> {
         let question = &self.judged.question;
         let old = question.old().unwrap_or(&question.sent);
-        let is_file = args.output.is_none();
+        let is_file = question.found.is_some();
         let is_denied = || Ok(!check.verdict(question, Some(old), &question.sent)?.allowed);
         if self.fixes.is_empty() || is_file && (question.old().is_none() || is_denied()?) {
             return Ok(None);
@@ -339,8 +329,7 @@ fn summarize(fixed: &[Fixed], made: usize, exit: Exit, args: &args::Fix, termina
     let changed = match args.output {
         _ if args.write => format!("{findings} fixed"),
         None => format!("{findings} can be fixed: run again with --write"),
-        Some(FixFormat::JsonPatch) => format!("the printed patches fix {findings}"),
-        Some(FixFormat::Commands) => format!("the printed commands fix {findings}"),
+        Some(_) => format!("the printed commands fix {findings}"),
     };
     let decision = match Choice::of_user(args) {
         Some(_) => "not fixed: see the error",

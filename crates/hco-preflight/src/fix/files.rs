@@ -10,7 +10,7 @@ use manifest::{EditError, Object, edited, objects};
 use serde_json::Value;
 use similar::TextDiff;
 
-use super::{Fixed, note_summaries};
+use super::Fixed;
 use crate::args;
 use crate::failure::{Failure, Place, chain};
 use crate::input::Question;
@@ -35,9 +35,6 @@ pub(super) fn write_or_show(
         };
         let text = edit(&source, value).with_context(|| foreign::one_line(&source.name()))?;
         let is_changed = text != source.text;
-        if is_changed {
-            note_summaries(of_file, terminal);
-        }
         if !args.write {
             terminal.print(&diff(&source.name(), &source.text, &text))?;
             continue;
