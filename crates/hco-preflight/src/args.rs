@@ -73,10 +73,6 @@ impl Args {
             "hco-preflight"
         };
         let mut command = Self::command()
-            // The positional arguments are all of one kind.
-            .mut_subcommand("images", |images| {
-                images.mut_args(|arg| arg.help_heading(None))
-            })
             .bin_name(name)
             .after_help(EXAMPLES.replace("hco-preflight", name));
         if words.len() == 1 {
@@ -515,7 +511,7 @@ pub(crate) struct Images {
     pub(crate) names: Vec<String>,
 
     /// A manifest, a directory of manifests, or - for standard input: looks up the images of their templates
-    #[arg(long, short = 'f', value_name = "FILE")]
+    #[arg(long, short = 'f', value_name = "FILE", help_heading = "Objects")]
     pub(crate) filename: Vec<PathBuf>,
 
     #[command(flatten)]

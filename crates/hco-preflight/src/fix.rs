@@ -52,15 +52,15 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     terminal.notes(&notes);
     let check = match check {
         Ok(check) => check,
+        Err(error) if subject.allow_empty && error.is::<Nothing>() => {
+            terminal.note(&error.to_string());
+            return Ok(Exit::Accepted);
+        }
         Err(error) => {
             for failure in failures {
                 terminal.failure(&failure.to_string());
             }
-            if !subject.allow_empty || !error.is::<Nothing>() {
-                return Err(error);
-            }
-            terminal.note(&error.to_string());
-            return Ok(Exit::Accepted);
+            return Err(error);
         }
     };
     let mut fixed = Vec::new();
@@ -244,15 +244,11 @@ impl Fixed {
         if denials.is_empty() {
             return Ok(None);
         }
-        let is_missing = denials
-            .iter()
-            .any(|denial| denial.starts_with("[architectures-"));
-        let advice = match (is_missing && !args.r#unsafe, args.subject.images) {
-            (false, _) => "",
-            (true, true) => "; add --unsafe, which lists every workload architecture",
-            (true, false) => {
-                "; add --images, which looks up the images, or --unsafe, which lists every workload architecture"
-            }
+        let is_missing = |denial: &String| denial.starts_with("[architectures-");
+        let advice = if !args.r#unsafe && denials.iter().any(is_missing) {
+            "; add --images, which looks up the images, or --unsafe, which lists every workload architecture"
+        } else {
+            ""
         };
         Ok(Some(format!(
             "not {}, because this change alone would be denied: {}{advice}",

@@ -10,7 +10,7 @@ use crate::prose::{line, table};
 use crate::templates;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
 use anstyle::Style;
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, ensure};
 use cluster::field::{name, text};
 use cluster::foreign::{self, one_line};
 use engine::{Availability, Contents, Image, is_architecture, why_unknown};
@@ -49,32 +49,37 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     for name in &args.names {
         asked.name(name);
     }
-    asked
-        .failures
-        .extend(files.failures.iter().map(ToString::to_string));
+    let failures = files.failures.iter().map(ToString::to_string);
+    asked.failures.extend(failures);
     for found in &files.found {
         asked.object(found);
     }
-    for (what, templates) in &asked.unread {
-        let templates = Vec::from_iter(templates.clone()).join(", ");
-        terminal.note(&format!("templates {what} are not read: {templates}"));
+    if !asked.unread.is_empty() {
+        let names = one_line(&asked.unread.join(", "));
+        terminal.note(&format!(
+            "templates without a docker:// URL, for example with an image stream, are not read: {names}"
+        ));
     }
-    // A cluster without access to registries can have only image streams, so that there are no images to look up.
-    let has_streams = asked.unread.contains_key(WITH_STREAM);
-    if asked.images.is_empty() && asked.failures.is_empty() && !has_streams {
-        bail!(
-            "no images to look up: specify images, for example quay.io/containerdisks/fedora:latest, or use -f with a manifest whose templates have a registry URL"
-        );
-    }
+    // The templates of a cluster without access to registries can have only image streams.
+    ensure!(
+        !asked.images.is_empty() || !asked.failures.is_empty() || !asked.unread.is_empty(),
+        "no images to look up: specify images, for example quay.io/containerdisks/fedora:latest, or use -f with a manifest whose templates have a registry URL"
+    );
     let mut failures = asked.failures;
     let rows = look_up(asked.images, &registries);
     for row in &rows {
-        for why in row.errors() {
-            failures.push(one_line(&format!("{}: {why}", row.image)));
+        let image = &row.image;
+        match &row.contents {
+            Ok(contents) => failures.extend(
+                contents
+                    .unreadable()
+                    .map(|(name, why)| format!("{image}: {name}: {}", why_unknown(why))),
+            ),
+            Err(why) => failures.push(format!("{image}: {why}")),
         }
     }
     for failure in &failures {
-        terminal.failure(failure);
+        terminal.failure(&one_line(failure));
     }
     match args.output {
         ImagesFormat::Text if rows.is_empty() => {}
@@ -88,17 +93,13 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     })
 }
 
-/// A template whose image is not looked up.
-const WITH_STREAM: &str =
-    "with an image stream (CDI imports one digest of it for all architectures)";
-
 #[derive(Default)]
 struct Asked {
     /// The images, each with the templates that use it.
     images: Vec<(Image, Vec<Place>)>,
     failures: Vec<String>,
-    /// The templates whose images are not looked up, by reason.
-    unread: BTreeMap<&'static str, BTreeSet<String>>,
+    /// The templates whose images are not looked up.
+    unread: Vec<String>,
 }
 
 impl Asked {
@@ -113,9 +114,9 @@ impl Asked {
         let bare = name.strip_prefix("docker://").unwrap_or(name);
         match Image::at(&format!("docker://{bare}")) {
             Some(Ok(image)) => self.image(image, None),
-            Some(Err(_)) | None => self.failures.push(one_line(&format!(
+            Some(Err(_)) | None => self.failures.push(format!(
                 "`{name}` is not an image such as quay.io/containerdisks/fedora:latest; to specify a file, use -f"
-            ))),
+            )),
         }
     }
 
@@ -138,16 +139,9 @@ impl Asked {
                     let Place { name, file, line } = &place;
                     let why = why_unknown(&why);
                     let failure = format!("{file}:{line}: template `{name}`: {url}: {why}");
-                    self.failures.push(one_line(&failure));
+                    self.failures.push(failure);
                 }
-                None => {
-                    let what = match registry.get("imageStream") {
-                        None | Some(Value::Null) => "without a docker:// URL",
-                        Some(_) => WITH_STREAM,
-                    };
-                    let name = one_line(&format!("`{}`", place.name));
-                    self.unread.entry(what).or_default().insert(name);
-                }
+                None => self.unread.push(format!("`{}`", place.name)),
             }
         }
     }
@@ -179,44 +173,34 @@ fn look_up(images: Vec<(Image, Vec<Place>)>, registries: &Registries) -> Vec<Row
 }
 
 impl Row {
-    /// Why the image, or its parts for architectures, could not be read.
-    fn errors(&self) -> Vec<String> {
-        match &self.contents {
-            Ok(contents) => contents
-                .unreadable()
-                .map(|(name, why)| format!("{name}: {}", why_unknown(why)))
-                .collect(),
-            Err(error) => vec![error.clone()],
-        }
-    }
-
     /// Whether the image can be imported for an architecture.
     fn cell(&self, architecture: &str) -> (Style, String) {
-        let Ok(contents) = &self.contents else {
-            return (YELLOW, "?".to_owned());
-        };
-        let (style, sign) = match contents.availability.get(architecture) {
-            Some(Availability::Unreadable(_)) => (YELLOW, "?"),
-            Some(Availability::ListedButMissing | Availability::Contradicts(_)) => (RED, "✘"),
-            _ if contents.supported.contains(architecture) => (GREEN, "✔"),
-            _ => (DIM, "–"),
+        let (style, sign) = match &self.contents {
+            Err(_) => (YELLOW, "?"),
+            Ok(contents) => match contents.availability.get(architecture) {
+                Some(Availability::Unreadable(_)) => (YELLOW, "?"),
+                Some(Availability::ListedButMissing | Availability::Contradicts(_)) => (RED, "✘"),
+                _ if contents.supported.contains(architecture) => (GREEN, "✔"),
+                _ => (DIM, "–"),
+            },
         };
         (style, sign.to_owned())
     }
 }
 
-/// The architectures that can be imported.
-fn architectures(contents: &Contents) -> BTreeSet<&str> {
-    let mut names: BTreeSet<&str> = contents.supported.iter().map(String::as_str).collect();
-    names.retain(|name| contents.unreadable().all(|(other, _)| other != *name));
-    names
+/// The architectures that can be imported, in alphabetical order.
+fn architectures(contents: &Contents) -> impl Iterator<Item = &str> {
+    let is_read = |name: &&str| contents.unreadable().all(|(other, _)| other != *name);
+    contents
+        .supported
+        .iter()
+        .map(String::as_str)
+        .filter(is_read)
 }
 
 /// The value of the annotation, with only the names that the policy accepts.
 fn annotation(contents: &Contents) -> String {
-    let mut names = architectures(contents);
-    names.retain(|name| is_architecture(name));
-    sorted(names).join(",")
+    sorted(architectures(contents).filter(|name| is_architecture(name))).join(",")
 }
 
 fn notes(contents: &Contents) -> BTreeMap<&str, String> {
@@ -243,8 +227,8 @@ fn notes(contents: &Contents) -> BTreeMap<&str, String> {
     notes
 }
 
-/// The names as a list, with the architectures of the columns first.
-fn sorted(names: BTreeSet<&str>) -> Vec<&str> {
+/// The names, with the architectures of the columns first.
+fn sorted<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
     let mut sorted = Vec::from_iter(names);
     sorted.sort_by_key(|name| !COLUMNS.contains(name));
     sorted
@@ -254,16 +238,13 @@ fn in_text(rows: &[Row]) -> String {
     let mut named = BTreeSet::from(COLUMNS);
     for contents in rows.iter().flat_map(|row| &row.contents) {
         named.extend(contents.supported.iter().map(String::as_str));
-        named.extend(notes(contents).into_keys());
     }
     let columns = sorted(named);
     let heads: Vec<String> = columns.iter().map(|column| one_line(column)).collect();
+    let cells = |row: &Row| columns.iter().map(|column| row.cell(column)).collect();
     let cells: Vec<(String, Vec<_>)> = rows
         .iter()
-        .map(|row| {
-            let cells = columns.iter().map(|column| row.cell(column));
-            (row.image.to_string(), cells.collect())
-        })
+        .map(|row| (row.image.to_string(), cells(row)))
         .collect();
     let mut text = String::new();
     table(&mut text, ("", usize::MAX), "image", &heads, &cells);
@@ -296,7 +277,7 @@ fn in_json(rows: &[Row]) -> Value {
             let mut row = json!({
                 "image": row.image.to_string(),
                 "templates": row.templates,
-                "architectures": contents.ok().map(architectures),
+                "architectures": contents.ok().map(|contents| Vec::from_iter(architectures(contents))),
                 "notes": contents.ok().map(notes).filter(|notes| !notes.is_empty()),
                 "annotations": contents.ok().map(|contents| json!({ANNOTATION: annotation(contents)})),
                 "error": contents.err(),

@@ -34,14 +34,13 @@ pub(super) fn write_or_show(
             fixed.map(|fixed| &fixed.value)
         };
         let text = edit(&source, value).with_context(|| foreign::one_line(&source.name()))?;
-        let is_changed = text != source.text;
         if !args.write {
             terminal.print(&diff(&source.name(), &source.text, &text))?;
             continue;
         }
         let done = if source.is_stdin() {
             print_raw(text.as_bytes())
-        } else if is_changed {
+        } else if text != source.text {
             overwrite(&source, &text)
         } else {
             Ok(())

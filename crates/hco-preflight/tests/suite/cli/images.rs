@@ -86,7 +86,7 @@ fn images_are_printed_with_their_annotation() {
         "template `template-0` (hco.yaml:5)",
         "template `template-1` (hco.yaml:5)",
         r#"ssp.kubevirt.io/dict.architectures: "amd64,arm64,s390x""#,
-        "note: templates without a docker:// URL are not read: `template-3`",
+        "note: templates without a docker:// URL, for example with an image stream, are not read: `template-3`",
         "error: `NOT/AN/IMAGE` is not an image such as quay.io/containerdisks/fedora:latest; to specify a file, use -f",
         "error: hco.yaml:5: template `template-2`: docker://NOT AN IMAGE: the URL is not a valid image reference",
         "error: registry.test:1/old:8: the registry responds with status 404 [..]",
@@ -107,7 +107,7 @@ fn images_are_printed_with_their_annotation() {
     shows_at(&registry, &directory, &words, &lines);
 }
 
-/// CDI imports one digest for all architectures, and the stream is in the cluster.
+/// CDI imports one digest of a stream for all architectures, and the stream is in the cluster.
 #[test]
 fn image_streams_are_noted() {
     let stream = r#"{"imageStream":"fedora","pullMethod":"node"}"#;
@@ -115,7 +115,7 @@ fn image_streams_are_noted() {
         let text = importing(urls).replace(r#"{"url":"x"}"#, stream);
         run_with("images -f -", &text)
     };
-    let note = "templates with an image stream (CDI imports one digest of it for all architectures) are not read: `template-1`";
+    let note = "templates without a docker:// URL, for example with an image stream, are not read: `template-1`";
     images(&["docker://127.0.0.1:1/a:1", "x"]).notes(note);
     // A cluster without access to registries can have only image streams.
     let alone = images(&["x"]).exits(0).notes("not read: `template-0`");
