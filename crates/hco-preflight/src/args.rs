@@ -233,15 +233,13 @@ impl ClusterSource {
 
     /// Rejects flags for a connection that is not used. The namespace also selects objects of files.
     pub(crate) fn check_connection(&self) -> Result<()> {
-        let is_from = self.from.is_some();
         let of_files = Connection {
-            namespace: self.connection.namespace.clone().filter(|_| is_from),
+            namespace: self.connection.namespace.clone(),
             ..Connection::default()
         };
-        let namespace = if is_from { "" } else { "-n, " };
         ensure!(
             self.cluster || self.connection == of_files,
-            "--kubeconfig, --context, {namespace}--as, and --request-timeout require --cluster"
+            "--kubeconfig, --context, --as, and --request-timeout require --cluster"
         );
         Ok(())
     }

@@ -17,7 +17,7 @@ use manifest::Object;
 use serde_json::Value;
 
 use self::choice::{
-    Choice, chosen, enables_import, has_alternatives, is_choice, needs_choice, reason,
+    chosen, enables_import, has_alternatives, is_choice, is_made, needs_choice, reason,
     sets_annotation, to_review,
 };
 use crate::args;
@@ -327,9 +327,10 @@ fn summarize(fixed: &[Fixed], made: usize, exit: Exit, args: &args::Fix, termina
         None => format!("{findings} can be fixed: run again with --write"),
         Some(_) => format!("the printed commands fix {findings}"),
     };
-    let decision = match Choice::of_user(args) {
-        Some(_) => "not fixed: see the error",
-        None => "for you to decide: run again with --enable-import, or with --place-on ARCH",
+    let decision = if is_made(args) {
+        "not fixed: see the error"
+    } else {
+        "for you to decide: run again with --enable-import, or with --place-on ARCH"
     };
     let left = |number, what| (number > 0).then(|| format!("{} {what}", count(number, "finding")));
     let parts = [

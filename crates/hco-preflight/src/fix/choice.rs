@@ -1,6 +1,6 @@
 //! Which fixes of the module are applied, and which ones a person has to review.
 
-use engine::{PatchOperation, VersionSource};
+use engine::VersionSource;
 
 use crate::args;
 use crate::report::{self, Finding, Remedy, Report};
@@ -10,31 +10,25 @@ pub(super) fn has_alternatives(finding: &Finding) -> bool {
     ["multi-arch-import-disabled", "virtual-machines-rejected"].contains(&&*finding.rule)
 }
 
-/// One of several ways to support nodes of several architectures.
-#[derive(PartialEq, Eq)]
-pub(super) enum Choice<'c> {
-    EnableImport,
-    /// The workloads run only on this architecture.
-    PlaceOn(&'c str),
+/// Whether the user chose one of several ways to support nodes of several architectures.
+pub(super) fn is_made(args: &args::Fix) -> bool {
+    args.enable_import || args.place_on.is_some()
 }
 
-impl<'c> Choice<'c> {
-    pub(super) fn of_user(args: &'c args::Fix) -> Option<Self> {
-        let import = args.enable_import.then_some(Self::EnableImport);
-        import.or(args.place_on.as_deref().map(Self::PlaceOn))
+/// Whether a fix is the way that the user chose.
+fn is_preferred(remedy: &Remedy, args: &args::Fix) -> bool {
+    if enables_import(remedy) {
+        return args.enable_import;
     }
+    args.place_on.is_some() && placement(remedy) == args.place_on.as_deref()
+}
 
-    fn of_fix(remedy: &'c Remedy) -> Option<Self> {
-        if enables_import(remedy) {
-            return Some(Self::EnableImport);
-        }
-        let selects = |operation: &&PatchOperation| {
-            let path = &operation.path;
-            path.ends_with("/nodeSelector/kubernetes.io~1arch")
-        };
-        let operation = remedy.patch.iter().find(selects)?;
-        Some(Self::PlaceOn(operation.value.as_ref()?.as_str()?))
-    }
+/// The architecture on which a fix places the workloads.
+fn placement(remedy: &Remedy) -> Option<&str> {
+    let mut operations = remedy.patch.iter();
+    let selector = "/nodeSelector/kubernetes.io~1arch";
+    let operation = operations.find(|operation| operation.path.ends_with(selector))?;
+    operation.value.as_ref()?.as_str()
 }
 
 /// The fixes to apply together: only the preferred one, else all complete ones, else the fixes of one rule that a
@@ -45,17 +39,15 @@ pub(super) fn chosen(
     can_be_made: impl Fn(&Remedy) -> bool,
 ) -> Result<Vec<Remedy>, &'static str> {
     let findings = &report.findings;
-    let preferred = Choice::of_user(args);
-    let places = |remedy: &Remedy| matches!(Choice::of_fix(remedy), Some(Choice::PlaceOn(_)));
+    let places = |remedy: &Remedy| placement(remedy).is_some();
     let with_alternatives = findings.iter().find(|finding| {
         has_alternatives(finding)
             || args.enable_import && finding.rule == "import-contradiction"
             || args.place_on.is_some() && finding.fixes.iter().any(places)
     });
-    if let Some(finding) = with_alternatives.filter(|_| preferred.is_some()) {
+    if let Some(finding) = with_alternatives.filter(|_| is_made(args)) {
         let mut fixes = finding.fixes.iter();
-        let selected = fixes.find(|remedy| Choice::of_fix(remedy) == preferred);
-        let remedy = selected.ok_or(
+        let remedy = fixes.find(|remedy| is_preferred(remedy, args)).ok_or(
             "the fix that --enable-import or --place-on selects is not possible here; `check` lists the possible fixes",
         )?;
         if can_be_made(remedy) {
@@ -63,9 +55,11 @@ pub(super) fn chosen(
         }
     }
     // A user who places the workloads does not want the import instead, or another architecture.
-    let is_unwanted = |choice: Choice<'_>| args.place_on.is_some() && Some(choice) != preferred;
-    let is_wanted =
-        |remedy: &&Remedy| can_be_made(remedy) && !Choice::of_fix(remedy).is_some_and(is_unwanted);
+    let is_wanted = |remedy: &&Remedy| {
+        let is_choice = enables_import(remedy) || places(remedy);
+        let is_unwanted = args.place_on.is_some() && is_choice && !is_preferred(remedy, args);
+        can_be_made(remedy) && !is_unwanted
+    };
     let complete: Vec<Remedy> = findings
         .iter()
         .filter_map(Finding::complete_fix)
@@ -76,7 +70,7 @@ pub(super) fn chosen(
         return Ok(complete);
     }
     // Placing the workloads is also a choice.
-    let is_open = with_alternatives.is_some() && preferred.is_none();
+    let is_open = with_alternatives.is_some() && !is_made(args);
     let mut first = None;
     Ok(findings
         .iter()
