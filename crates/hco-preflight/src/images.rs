@@ -49,8 +49,9 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     for name in &args.names {
         asked.name(name);
     }
-    let failures = files.failures.iter().map(ToString::to_string);
-    asked.failures.extend(failures);
+    asked
+        .failures
+        .extend(files.failures.iter().map(ToString::to_string));
     for found in &files.found {
         asked.object(found);
     }
@@ -277,7 +278,7 @@ fn in_json(rows: &[Row]) -> Value {
             let mut row = json!({
                 "image": row.image.to_string(),
                 "templates": row.templates,
-                "architectures": contents.ok().map(|contents| Vec::from_iter(architectures(contents))),
+                "architectures": contents.ok().map(|contents| architectures(contents).collect::<Vec<_>>()),
                 "notes": contents.ok().map(notes).filter(|notes| !notes.is_empty()),
                 "annotations": contents.ok().map(|contents| json!({ANNOTATION: annotation(contents)})),
                 "error": contents.err(),

@@ -25,10 +25,15 @@ fn is_preferred(remedy: &Remedy, args: &args::Fix) -> bool {
 
 /// The architecture on which a fix places the workloads.
 fn placement(remedy: &Remedy) -> Option<&str> {
-    let mut operations = remedy.patch.iter();
-    let selector = "/nodeSelector/kubernetes.io~1arch";
-    let operation = operations.find(|operation| operation.path.ends_with(selector))?;
-    operation.value.as_ref()?.as_str()
+    remedy
+        .patch
+        .iter()
+        .find(|operation| {
+            operation
+                .path
+                .ends_with("/nodeSelector/kubernetes.io~1arch")
+        })
+        .and_then(|operation| operation.value.as_ref()?.as_str())
 }
 
 /// The fixes to apply together: only the preferred one, else all complete ones, else the fixes of one rule that a
