@@ -56,7 +56,12 @@ Examples:
   hco-preflight plan --cluster --what-if arm64=2
                      what happens when two arm64 worker nodes join
   helm template . | hco-preflight check -f - --arch amd64=3,arm64=2 -o markdown
-  hco-preflight explain architectures-missing";
+  hco-preflight explain architectures-missing
+
+Exit codes:
+  0  all right: no problem; `plan`: no new problem, and nothing is lost; `fix`: nothing is left to fix
+  1  a problem; `plan`: a new problem or a loss; `fix`: changes that are not written, or a problem that remains
+  2  something was not read or not evaluated, or invalid usage";
 
 impl Args {
     /// Reads the words of the command line, the name of the program first.

@@ -245,10 +245,13 @@ impl Fixed {
             return Ok(None);
         }
         let is_missing = |denial: &String| denial.starts_with("[architectures-");
-        let advice = if !args.r#unsafe && denials.iter().any(is_missing) {
-            "; add --images, which looks up the images, or --unsafe, which lists every workload architecture"
-        } else {
-            ""
+        let advice = match (denials.iter().any(is_missing), args.subject.images) {
+            (true, _) if args.r#unsafe => "",
+            (true, true) => "; add --unsafe, which lists every workload architecture",
+            (true, false) => {
+                "; add --images, which looks up the images, or --unsafe, which lists every workload architecture"
+            }
+            (false, _) => "",
         };
         Ok(Some(format!(
             "not {}, because this change alone would be denied: {}{advice}",
