@@ -20,8 +20,7 @@ pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
     let settings = if args.source.is_live() {
         of_cluster(&args.source, &mut notes)
     } else {
-        let settings = validated(args.file.as_deref(), None, &mut notes);
-        settings.map(|settings| with_defaults(&settings))
+        validated(args.file.as_deref(), None).map(|settings| with_defaults(&settings))
     };
     terminal.notes(&notes);
     let yaml = yaml_serde::to_string(&settings?);

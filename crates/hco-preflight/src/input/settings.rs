@@ -73,7 +73,7 @@ impl Policies {
         notes: &mut Notes,
     ) -> Result<Self> {
         let own = Settings {
-            value: validated(file, module, notes)?,
+            value: validated(file, module)?,
             policy: None,
         };
         let mut deployed = BTreeMap::new();
@@ -156,9 +156,6 @@ fn of_policy(policy: &Value, module: Option<&Module>, notes: &mut Notes) -> Resu
         );
     }
     notes.push(&format!("using the settings of {used}"));
-    if let Some(note) = without_effect(policy) {
-        notes.push(&format!("ClusterAdmissionPolicy {}: {note}", used.name));
-    }
     let policy = Some(used);
     Ok(Settings { value, policy })
 }
@@ -193,11 +190,7 @@ fn covers(policy: &Value, resource: &str) -> bool {
 
 /// The settings of a file, in the format of kwctl or in a policy manifest, or the defaults, unless there are mistakes in
 /// them.
-pub(crate) fn validated(
-    path: Option<&Path>,
-    module: Option<&Module>,
-    notes: &mut Notes,
-) -> Result<Value> {
+pub(crate) fn validated(path: Option<&Path>, module: Option<&Module>) -> Result<Value> {
     let Some(path) = path else {
         return Ok(json!({}));
     };
@@ -218,30 +211,12 @@ pub(crate) fn validated(
     if let Some(mistakes) = mistakes(module, &settings)? {
         bail!("{file}: {mistakes}");
     }
-    if let Some(note) = policy.and_then(|policy| without_effect(&policy.value)) {
-        notes.push(&format!("{file}: {note}"));
-    }
     Ok(settings)
 }
 
 fn or_defaults(stated: Option<&Value>) -> Value {
     let stated = stated.filter(|settings| !settings.is_null());
     stated.cloned().unwrap_or_else(|| json!({}))
-}
-
-/// Why the repairs of a policy have no effect.
-fn without_effect(policy: &Value) -> Option<&'static str> {
-    let repairs = policy.pointer("/spec/settings/repair")?.as_object()?;
-    match (is_mutating(policy), mode(policy)) {
-        _ if repairs.is_empty() => None,
-        (true, Mode::Protect) => None,
-        (true, Mode::Monitor) => Some(
-            "the policy has `repair`, but also the mode `monitor`, in which Kubewarden discards the changes",
-        ),
-        (false, _) => Some(
-            "the policy has `repair`, but not `mutating: true`: policy-server rejects the requests that the policy would repair",
-        ),
-    }
 }
 
 /// The policy in a list of manifests: the only one, or the only one that validates HyperConverged objects. The component

@@ -75,7 +75,6 @@ const UNKNOWN_SETTING: &str = "- settings: unknown setting `level`; did you mean
 // The component `repair` adds a policy that only repairs.
 #[case::validating_first(&[edited(&policy("a", "protect", json!({})), &json!({"/spec/mutating": true})), policy("b", "protect", level("warn"))], &[ACCEPTED, B])]
 #[case::none(&[], &[DENIED, NO_POLICY])]
-#[case::repair(&[policy("a", "monitor", json!({"repair": {"architectures-malformed": "normalise"}}))], &[DENIED, A_MONITORS, "note: ClusterAdmissionPolicy a: the policy has `repair`, but not `mutating: true`: policy-server rejects the requests that the policy would repair"])]
 // A policy of another module, or for other resources, does not matter, whatever its name is.
 #[case::another_module(&[of_another_module()], &[DENIED, NO_POLICY])]
 #[case::other_resources(&[edited(&policy("a", "protect", level("warn")), &json!({"/spec/rules": [{"resources": ["virtualmachines"]}]}))], &[DENIED, NO_POLICY])]

@@ -113,25 +113,6 @@ fn fields_that_the_api_server_drops_are_named() {
     run.notes("featureGates has no effect: it stands beside spec, and the API server drops it; write spec.featureGates\n");
 }
 
-/// Kubewarden ignores `repair` in these policies.
-#[test]
-fn repairs_without_effect_are_noted() {
-    for (mutating, mode, wanted) in [
-        ("false", "protect", "not `mutating: true`"),
-        ("true", "monitor", "the mode `monitor`"),
-        ("true", "protect", ""),
-    ] {
-        let repair = "settings: {repair: {architectures-malformed: normalise}}";
-        let spec = format!("{{mutating: {mutating}, mode: {mode}, {repair}}}");
-        let policy = format!("kind: ClusterAdmissionPolicy\nspec: {spec}\n");
-        let settings = run_with("settings -", &policy).exits(0);
-        let check = "check -f accepted.yaml --nodes nodes.yaml --settings -";
-        run_with(check, &policy).exits(0).notes(wanted);
-        assert_eq!(settings.stderr.is_empty(), wanted.is_empty(), "{policy}");
-        settings.notes(wanted);
-    }
-}
-
 /// Other users can write to this cache.
 #[test]
 fn a_shared_cache_is_not_used() {
