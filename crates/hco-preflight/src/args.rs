@@ -389,7 +389,7 @@ pub(crate) struct Fix {
     pub(crate) place_on: Option<String>,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = "\
 One of --cluster and --from is required. Without -f, --what-if, --nodes, and --hco-version, the plan shows what is still \
 outstanding.

@@ -16,4 +16,4 @@ mod surroundings;
 pub(crate) use self::check::{Check, Purpose};
 pub(crate) use self::question::{Against, Question};
 pub(crate) use self::settings::{Policy, validated};
-pub(crate) use self::situation::{Hco, Outlook, Situation, compare, has_virt_handler, observe};
+pub(crate) use self::situation::{Hco, Outlook, Situation, compare, has_virt_handler};

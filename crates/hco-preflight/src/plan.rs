@@ -11,7 +11,7 @@ mod text;
 use std::sync::LazyLock;
 
 use anyhow::{Result, bail};
-use cluster::Notes;
+use cluster::{Notes, Reader};
 use serde_json::{Value, json};
 
 use crate::args::{self, PlanFailOn, PlanFormat};
@@ -29,7 +29,7 @@ use self::storage::Storage;
 
 pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
-    let situation = input::compare(args, &mut notes);
+    let situation = input::compare(args, Reader::Plan, None, &mut notes);
     terminal.notes(&notes);
     let situation = situation?;
     let plan = Plan::new(&situation, args)?;

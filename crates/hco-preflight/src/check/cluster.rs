@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum as _;
 use cluster::files::STDIN;
-use cluster::{ClusterError, Condition, DataSource, Notes, condition};
+use cluster::{ClusterError, Condition, DataSource, Notes, Reader, condition};
 use serde_json::{Value, json};
 
 use crate::args::{self, FailOn, Format};
@@ -89,15 +89,18 @@ fn wait(args: &args::Check, terminal: &Terminal) -> Result<Checked> {
     // Zero means a single poll without a time limit.
     let wait = args.wait.filter(|wait| !wait.is_zero());
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
-    let mut source = args.subject.source.clone();
-    source.connection.until = until;
-    let settings = args.subject.settings.as_deref();
+    let mut unchanged = args::Plan {
+        source: args.subject.source.clone(),
+        settings: args.subject.settings.clone(),
+        ..args::Plan::default()
+    };
+    unchanged.source.connection.until = until;
     let mut pause = SHORTEST_PAUSE;
     let mut is_first = true;
     let mut cluster = None;
     loop {
         let mut notes = Notes::default();
-        let observed = input::observe(&source, settings, cluster, &mut notes);
+        let observed = input::compare(&unchanged, Reader::Cluster, cluster, &mut notes);
         if std::mem::take(&mut is_first) {
             terminal.notes(&notes);
         }

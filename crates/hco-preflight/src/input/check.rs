@@ -189,9 +189,7 @@ impl<'s> Check<'s> {
         object: &Value,
     ) -> Result<Report, Failure> {
         let settings = &self.policies.of(question).value;
-        let mut report = self
-            .evaluate(question, object, old, settings)
-            .map_err(|error| question.failure(chain(&error)))?;
+        let mut report = self.evaluate(question, object, old, settings)?;
         // HCO's webhook also denies an update because of an existing problem.
         for finding in &mut report.findings {
             if is_denied_by_hco(finding) {
@@ -209,16 +207,12 @@ impl<'s> Check<'s> {
         if let Some(settings) = settings.as_object_mut() {
             settings.insert("updates".to_owned(), "strict".into());
         }
-        let old = question.old();
-        let report = self.evaluate(question, object, old, &settings);
-        let report = match report {
-            // The module does not evaluate an update that changes nothing.
-            Ok(report) if old.is_some() && !is_evaluated(&report) => {
-                self.evaluate(question, object, None, &settings)
-            }
-            report => report,
-        };
-        report.map_err(|error| question.failure(chain(&error)))
+        let report = self.evaluate(question, object, question.old(), &settings)?;
+        // The module does not evaluate an update that changes nothing.
+        if question.old().is_some() && !is_evaluated(&report) {
+            return self.evaluate(question, object, None, &settings);
+        }
+        Ok(report)
     }
 
     fn evaluate(
@@ -227,13 +221,14 @@ impl<'s> Check<'s> {
         object: &Value,
         old: Option<&Value>,
         settings: &Value,
-    ) -> Result<Report> {
+    ) -> Result<Report, Failure> {
         let host = match &self.for_machines {
             Some(objects) if question.identity.is_virtual_machine() => Arc::clone(objects) as _,
             _ => Arc::clone(&self.host),
         };
         let payload = question.payload(object, old, settings);
-        let report = self.module.judge(&payload, host)?;
+        let report = self.module.judge(&payload, host);
+        let report = report.map_err(|error| question.failure(chain(&error)))?;
         let connection = &self.subject.source.connection;
         Ok(Kubectl::new(connection, connection.context.as_deref()).complete(report))
     }

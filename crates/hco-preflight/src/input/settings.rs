@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow, bail};
 use cluster::field::{items, name, text};
 use cluster::foreign::{self, Foreign, one_line};
 use cluster::{ARTIFACT, Notes, World};
-use manifest::{Object, objects};
+use manifest::objects;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -90,12 +90,11 @@ impl Policies {
             }
         };
         // A VM is evaluated with a HyperConverged, even if the files have none.
-        let resources: BTreeSet<&'static str> = questions
+        let resources = questions
             .iter()
             .map(|question| question.identity.resource())
-            .chain(["hyperconvergeds"])
-            .collect();
-        for resource in resources {
+            .chain(["hyperconvergeds"]);
+        for resource in BTreeSet::from_iter(resources) {
             // A mutating policy repairs an object before the validating one evaluates it.
             let first = policies
                 .iter()
@@ -188,8 +187,8 @@ fn covers(policy: &Value, resource: &str) -> bool {
     items(policy, "/spec/rules").any(is_one)
 }
 
-/// The settings of a file, in the format of kwctl or in a policy manifest, or the defaults, unless there are mistakes in
-/// them.
+/// The settings of a file, or the defaults, unless there are mistakes in them. The file has settings in the format of kwctl,
+/// or manifests with one policy, or with one policy that validates HyperConverged objects.
 pub(crate) fn validated(path: Option<&Path>, module: Option<&Module>) -> Result<Value> {
     let Some(path) = path else {
         return Ok(json!({}));
@@ -197,13 +196,28 @@ pub(crate) fn validated(path: Option<&Path>, module: Option<&Module>) -> Result<
     let file = foreign::path(path);
     let documents = objects(&cluster::files::text(path)?)
         .map_err(|error| anyhow!("{file}:{}: {}", error.line, one_line(&error.what)))?;
-    let policy = policy(&documents).map_err(|what| anyhow!("{file}: {what}"))?;
-    let stated = match (policy, documents.as_slice()) {
-        (Some(policy), _) => policy.value.pointer("/spec/settings"),
-        (None, []) => None,
-        (None, [only]) => Some(&only.value),
-        (None, several) => bail!(
+    let is_policy = |object: &&Value| {
+        let kind = text(object, "/kind");
+        matches!(kind, Some("ClusterAdmissionPolicy" | "AdmissionPolicy"))
+    };
+    let objects: Vec<&Value> = documents.iter().map(|document| &document.value).collect();
+    let policies: Vec<&Value> = objects.iter().copied().filter(is_policy).collect();
+    // The component `repair` adds a policy that only changes HyperConverged objects.
+    let validating: Vec<&Value> = policies
+        .iter()
+        .copied()
+        .filter(|policy| !is_mutating(policy) && covers(policy, "hyperconvergeds"))
+        .collect();
+    let stated = match (&*policies, &*validating, &*objects) {
+        ([policy], ..) | (_, [policy], _) => policy.pointer("/spec/settings"),
+        ([], _, []) => None,
+        ([], _, [only]) => Some(*only),
+        ([], _, several) => bail!(
             "{file}: {} documents, but no ClusterAdmissionPolicy; keep only the settings in the file",
+            several.len()
+        ),
+        (several, ..) => bail!(
+            "{file}: the file has {} policies, but exactly one of them must be for hyperconvergeds; keep only one policy in the file",
             several.len()
         ),
     };
@@ -217,25 +231,4 @@ pub(crate) fn validated(path: Option<&Path>, module: Option<&Module>) -> Result<
 fn or_defaults(stated: Option<&Value>) -> Value {
     let stated = stated.filter(|settings| !settings.is_null());
     stated.cloned().unwrap_or_else(|| json!({}))
-}
-
-/// The policy in a list of manifests: the only one, or the only one that validates HyperConverged objects. The component
-/// `repair` adds a policy that only changes them.
-fn policy(documents: &[Object]) -> Result<Option<&Object>, String> {
-    let is_policy = |document: &&Object| {
-        let kind = text(&document.value, "/kind");
-        matches!(kind, Some("ClusterAdmissionPolicy" | "AdmissionPolicy"))
-    };
-    let is_ours =
-        |policy: &&Object| !is_mutating(&policy.value) && covers(&policy.value, "hyperconvergeds");
-    let all: Vec<&Object> = documents.iter().filter(is_policy).collect();
-    let ours: Vec<&Object> = all.iter().copied().filter(is_ours).collect();
-    match (all.as_slice(), ours.as_slice()) {
-        ([], _) => Ok(None),
-        ([policy], _) | (_, [policy]) => Ok(Some(policy)),
-        (several, _) => Err(format!(
-            "the file has {} policies, but exactly one of them must be for hyperconvergeds; keep only one policy in the file",
-            several.len()
-        )),
-    }
 }

@@ -1,7 +1,6 @@
 //! Reads the states before and after a change, for `plan` and `check` of a cluster.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
 use cluster::field::{key, name, text};
@@ -73,19 +72,30 @@ pub(crate) struct Outlook {
     pub(crate) changes: Changes,
 }
 
-/// Reads the data for a plan, and evaluates it.
-pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
-    let (source, settings) = (&args.source, args.settings.as_deref());
-    let named = [&source.from, &args.settings, &args.nodes];
-    check_usage(source, named.into_iter().flatten().chain(&args.filename))?;
-    let found = found(args, notes)?;
+/// Reads the states before and after a change, and evaluates them. `check` of a cluster makes no change, and keeps its
+/// connection between polls.
+pub(crate) fn compare(
+    plan: &Plan,
+    reader: Reader,
+    kept: Option<Cluster>,
+    notes: &mut Notes,
+) -> Result<Situation> {
+    let source = &plan.source;
+    let named = [&source.from, &plan.settings, &plan.nodes];
+    files::check_stdin(named.into_iter().flatten().chain(&plan.filename))?;
+    ensure!(
+        source.is_live(),
+        "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
+    );
+    source.check_connection()?;
+    let found = found(plan, notes)?;
     let manifests: Vec<&Value> = found.iter().map(|found| &found.object.value).collect();
-    let world = source.world(None, &manifests, Reader::Plan, notes)?;
+    let world = source.world(kept, &manifests, reader, notes)?;
     let nodes = of_world(&world)?;
     let question = match found {
         Some(found) => {
             let place = found.place().to_string();
-            Question::of_file(found, args.as_if, source, None, Some(&world), notes)
+            Question::of_file(found, plan.as_if, source, None, Some(&world), notes)
                 .context(place)?
         }
         None => Question::unchanged(only(source, &world, notes)?),
@@ -97,48 +107,12 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
             one_line(&key(other))
         );
     }
-    let nodes_after = match (&args.nodes, &args.what_if) {
+    let nodes_after = match (&plan.nodes, &plan.what_if) {
         (Some(path), _) => of_file(path, &labels_in(question.objects()))?,
         (None, Some(what_if)) => what_if.apply(nodes)?,
         (None, None) => nodes,
     };
-    let version = args.hco_version.as_deref();
-    Situation::of(
-        source,
-        settings,
-        world,
-        &question,
-        nodes_after,
-        version,
-        notes,
-    )
-}
-
-/// Reads the data for `check` of a cluster, and finds outstanding changes.
-pub(crate) fn observe(
-    source: &ClusterSource,
-    settings: Option<&Path>,
-    cluster: Option<Cluster>,
-    notes: &mut Notes,
-) -> Result<Situation> {
-    check_usage(source, source.from.as_deref().into_iter().chain(settings))?;
-    let world = source.world(cluster, &[], Reader::Cluster, notes)?;
-    let nodes = of_world(&world)?;
-    let question = Question::unchanged(only(source, &world, notes)?);
-    Situation::of(source, settings, world, &question, nodes, None, notes)
-}
-
-/// Checks for mistakes that clap cannot detect, before anything is read.
-fn check_usage(
-    source: &ClusterSource,
-    files: impl Iterator<Item = impl AsRef<Path>>,
-) -> Result<()> {
-    files::check_stdin(files)?;
-    ensure!(
-        source.is_live(),
-        "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
-    );
-    source.check_connection()
+    Situation::new(plan, world, &question, nodes_after, notes)
 }
 
 /// The only HyperConverged. HCO reconciles only one.
@@ -177,15 +151,15 @@ pub(super) fn no_hyperconverged(namespace: Option<&str>) -> Error {
 
 impl Situation {
     /// Compares the states before and after a change of the object, the nodes, or the version of HCO.
-    fn of(
-        source: &ClusterSource,
-        settings: Option<&Path>,
+    fn new(
+        plan: &Plan,
         world: World,
         question: &Question,
         nodes_after: Vec<Node>,
-        version: Option<&str>,
         notes: &mut Notes,
     ) -> Result<Self> {
+        let (source, settings) = (&plan.source, plan.settings.as_deref());
+        let version = plan.hco_version.as_deref();
         let questions = std::slice::from_ref(question);
         let policies = Policies::read(settings, None, Some(&world), questions, notes)?;
         let mut of_policy = policies.of(question).value.clone();
@@ -247,7 +221,7 @@ impl Situation {
             pending,
             is_asked,
             is_sent,
-            version: version.map(str::to_owned),
+            version: plan.hco_version.clone(),
             name: question.identity.namespaced_name(),
             options: source.options(settings, &kubectl),
             kubectl,
@@ -296,17 +270,18 @@ fn common_templates(question: &Question) -> Option<Value> {
 
 impl Hco {
     fn new(object: &Value, report: Report) -> Self {
-        let version = match text(object, "/apiVersion") {
-            Some("hco.kubevirt.io/v1") => ApiVersion::V1,
-            _ => ApiVersion::V1beta1,
-        };
+        let version = ApiVersion::from_kind(text(object, "/apiVersion"), "");
         let json = object.to_string();
-        let json = Json::parse(json.as_bytes()).ok();
-        let hco = json.and_then(|json| HyperConverged::parse(json, version).ok());
+        let placement = Json::parse(json.as_bytes())
+            .ok()
+            .and_then(|json| {
+                HyperConverged::parse(json, version.unwrap_or(ApiVersion::V1beta1)).ok()
+            })
+            .map(|hco| hco.placement);
         Self {
             object: object.clone(),
             report,
-            placement: hco.map(|hco| hco.placement),
+            placement,
         }
     }
 }

@@ -53,15 +53,13 @@ impl Check<'_> {
     pub(super) fn surroundings(&self, beside: &[Found], notes: &mut Notes) -> Result<Objects> {
         let world = self.world.as_ref();
         let decisive = decisive(&self.questions, world);
-        let report = decisive.as_ref().map(|question| {
+        let report = match &decisive {
             // An object that is not in the cluster has the status of the file.
-            let object = question.old().map_or(question.value(), |_| &question.sent);
-            self.report(question, object)
-        });
-        let report = report
-            .transpose()
-            .map_err(|failure| anyhow!("{failure}"))?
-            .unwrap_or_default();
+            Some(question) if question.old().is_none() => self.report(question, question.value()),
+            Some(question) => self.report(question, &question.sent),
+            None => Ok(Report::default()),
+        };
+        let report = report.map_err(|failure| anyhow!("{failure}"))?;
         let namespace = default_namespace(&self.subject.source, world);
         let in_files = |kind: &'static str| {
             let of_kind = move |found: &&Found| found.identity.kind == kind;
@@ -107,19 +105,24 @@ impl Check<'_> {
         }
         sources.extend(in_files("DataSource").map(named));
 
-        let mut preferences: Vec<Value> = in_files(PREFERENCE).collect();
-        let stored = world.and_then(|world| world.preferences.all(notes));
-        preferences.extend(stored.unwrap_or_default());
-        let mut cluster_preferences: Vec<Value> = in_files(CLUSTER_PREFERENCE).collect();
-        let stored = world.and_then(|world| world.cluster_preferences.all(notes));
-        cluster_preferences.extend(stored.unwrap_or_else(|| shipped(world, &report)));
+        let preferences = world.and_then(|world| world.preferences.all(notes));
+        let cluster_preferences = world
+            .and_then(|world| world.cluster_preferences.all(notes))
+            .unwrap_or_else(|| shipped(world, &report));
         let hyperconverged = hyperconverged(object, &report);
-        let sources: Vec<Value> = sources.into_values().collect();
+        let sources = sources.into_values();
+        // The module takes the first object with a name.
         Ok(Objects::default()
             .with(HYPERCONVERGED, "HyperConverged", [hyperconverged])
             .with("kubevirt.io/v1", "KubeVirt", [json!(kubevirt)])
             .with("cdi.kubevirt.io/v1beta1", "DataSource", sources)
-            .with(INSTANCETYPE, PREFERENCE, preferences)
+            .with(INSTANCETYPE, PREFERENCE, in_files(PREFERENCE))
+            .with(INSTANCETYPE, PREFERENCE, preferences.unwrap_or_default())
+            .with(
+                INSTANCETYPE,
+                CLUSTER_PREFERENCE,
+                in_files(CLUSTER_PREFERENCE),
+            )
             .with(INSTANCETYPE, CLUSTER_PREFERENCE, cluster_preferences))
     }
 }
