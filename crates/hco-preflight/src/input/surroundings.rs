@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use cluster::field::key;
+use cluster::field::{self, key};
 use cluster::foreign::Foreign;
 use cluster::{DataSource, KubeVirt, Metadata, Notes, Preference, Reference, World};
 use engine::Import;
+use operator_models::hco::golden_image::SHIPPED as SHIPPED_TEMPLATES;
 use operator_models::hco::version::HcoVersion;
 use operator_models::kubevirt::installation::MULTI_ARCHITECTURE;
 use operator_models::kubevirt::preference::{PreferenceName, SHIPPED};
@@ -19,7 +20,8 @@ use serde_json::{Value, json};
 use super::check::Check;
 use super::files::Found;
 use super::question::{Question, default_namespace, set_namespace};
-use crate::report::{self, Report};
+use crate::report::{self, Cron, Report};
+use crate::templates::of_spec;
 
 const HYPERCONVERGED: &str = "hco.kubevirt.io/v1beta1";
 const PREFERENCE: &str = "VirtualMachinePreference";
@@ -98,9 +100,11 @@ impl Check<'_> {
         if let Some(forecast) = report.forecast.as_ref().filter(|_| is_forecast) {
             for source in &forecast.data_sources {
                 let key = source.key().to_string();
-                let stored = sources.get(&key).map(DataSource::deserialize);
-                let stored = stored.and_then(Result::ok).unwrap_or_default();
-                sources.insert(key, json!(of_forecast(source, stored)));
+                let labelled = object
+                    .and_then(|object| template(source, &forecast.crons, object))
+                    .or_else(|| DataSource::deserialize(sources.get(&key)?).ok())
+                    .unwrap_or_default();
+                sources.insert(key, json!(of_forecast(source, labelled)));
             }
         }
         sources.extend(in_files("DataSource").map(named));
@@ -183,8 +187,23 @@ fn kubevirt(known: Option<KubeVirt>, report: &Report) -> KubeVirt {
     kubevirt
 }
 
-/// The DataSource of a forecast, with the default preference that it has in the cluster.
-fn of_forecast(source: &report::DataSource, stored: DataSource) -> DataSource {
+/// The template of the spec from which a DataSource gets its default preference. HCO keeps the labels of its own templates.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `newDataSource`, which copies the
+/// labels of a DataImportCron to its DataSource.
+fn template(source: &report::DataSource, crons: &[Cron], object: &Value) -> Option<DataSource> {
+    let mut crons = crons.iter().filter(|cron| cron.source() == source.key());
+    let name = crons.next()?.template.raw();
+    let is_common = SHIPPED_TEMPLATES.iter().any(|(common, ..)| *common == name);
+    let mut templates = of_spec(object).filter(|(_, of_spec)| field::name(of_spec) == name);
+    let (_, template) = templates.next().filter(|_| !is_common)?;
+    // The labels are at the same place in a DataSource.
+    let labelled = DataSource::deserialize(template).ok()?;
+    Some(labelled).filter(|labelled| !labelled.preference.is_empty())
+}
+
+/// The DataSource of a forecast, with the default preference of another object.
+fn of_forecast(source: &report::DataSource, labelled: DataSource) -> DataSource {
     let namespace = source.namespace.raw();
     let reference = |name: &Foreign| Reference {
         namespace: namespace.to_owned(),
@@ -195,8 +214,8 @@ fn of_forecast(source: &report::DataSource, stored: DataSource) -> DataSource {
         metadata: Metadata::new(namespace, source.name.raw()),
         architecture: source.architecture_label.raw().to_owned(),
         points_to: source.points_to.as_ref().map(reference),
-        preference: stored.preference,
-        preference_kind: stored.preference_kind,
+        preference: labelled.preference,
+        preference_kind: labelled.preference_kind,
         ..DataSource::default()
     }
 }

@@ -3,8 +3,8 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::objects::{answer, cluster, edited, object, refused};
-use super::{run, run_on, snapshot, written};
+use super::objects::{GOLDEN, answer, cluster, edited, hyperconverged, object, refused, template};
+use super::{run, run_on, run_with, snapshot, written};
 use e2e_tests::ApiServer;
 
 #[test]
@@ -21,6 +21,23 @@ fn where_the_architecture_comes_from_is_in_the_json() {
         {"architecture": "arm64", "reason": "default", "dataSource": null, "nodeSelector": "arm64"},
     ]);
     assert_eq!(machines, wanted);
+}
+
+/// CDI copies the labels of a DataImportCron to its DataSource, from which KubeVirt infers the preference.
+#[test]
+fn a_preference_comes_from_the_template_in_the_file() {
+    let labels = json!({"instancetype.kubevirt.io/default-preference": "fedora.arm64"});
+    let template = template("own", None, "docker://quay.io/containerdisks/fedora:latest");
+    let template = edited(&template, &json!({"/metadata/labels": labels}));
+    let hco = hyperconverged(json!({"spec": {"dataImportCronTemplates": [template]}}));
+    let preference = json!({"inferFromVolume": "root"});
+    let edits = json!({"/metadata/namespace": GOLDEN, "/spec/preference": preference});
+    let documents = format!("{hco}\n---\n{}\n", edited(&own(), &edits));
+    let run = run_with("check -f - --arch amd64=3,arm64=2 -o json", &documents);
+    let document = run.json();
+    let machine = &document["objects"][1]["virtualMachine"];
+    assert_eq!(machine["architecture"], "arm64", "{document}");
+    assert_eq!(machine["reason"], "preference");
 }
 
 /// A cluster whose default architecture is amd64, with a DataSource for s390x.
