@@ -252,8 +252,8 @@ impl<'c> Plan<'c> {
         json!({
             "headline": self.headline().1,
             "deniedByHco": self.is_denied_by_hco,
-            "before": facts::json(situation, before, old.as_ref()),
-            "after": facts::json(situation, after, new.as_ref()),
+            "before": facts::json(before, old.as_ref()),
+            "after": facts::json(after, new.as_ref()),
             "leavingNodes": situation.leaving(),
             "stopped": forecast.and_then(|forecast| forecast.stopped),
             "bootSources": self.sources.all.values().map(BootSource::json).collect::<Vec<_>>(),

@@ -103,7 +103,7 @@ impl Verdicts {
                 _ if report::is_evaluated(report) => None,
                 Against::Nothing => None,
                 Against::File(..) => Some("--old"),
-                Against::Live(_) => Some("-f"),
+                Against::Live(..) => Some("-f"),
             };
             if let Some(flag) = flag {
                 note(&format!(

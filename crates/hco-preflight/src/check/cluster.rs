@@ -200,7 +200,7 @@ impl Checked {
     fn json(&self) -> Value {
         let report = &self.situation.current().report;
         let [default, _] = self.situation.default_architectures([report, report]);
-        let mut json = facts::json(&self.situation, report, default.as_ref());
+        let mut json = facts::json(report, default.as_ref());
         if let Some(fields) = json.as_object_mut() {
             let (_, result, details) = headline::of(self);
             fields.insert("headline".to_owned(), format!("{result}: {details}").into());

@@ -43,13 +43,12 @@ pub(crate) fn sent(as_if: AsIf, live: &Value, file: &Value) -> Value {
 /// this. If only the live object has the parents of the value, they are added to the file, which changes nothing else.
 pub(crate) fn edited(file: &Value, operation: &PatchOperation) -> Option<Value> {
     let path = &operation.path;
-    let mut operation = operation.clone();
-    let mut added = Vec::new();
+    let (mut operations, mut operation) = (Vec::new(), operation.clone());
     if operation.op != "remove" {
         for (end, _) in path.match_indices('/').skip(1) {
             let (parent, _) = path.split_at(end);
             if file.pointer(parent).is_none_or(Value::is_null) {
-                added.push(PatchOperation {
+                operations.push(PatchOperation {
                     op: "add".into(),
                     path: parent.to_owned(),
                     value: Some(json!({})),
@@ -62,9 +61,9 @@ pub(crate) fn edited(file: &Value, operation: &PatchOperation) -> Option<Value> 
             operation.op = "add".into();
         }
     }
+    operations.push(operation);
     let mut edited = file.clone();
-    let patch = json_patch_of(added.iter().chain([&operation])).ok()?;
-    json_patch::patch(&mut edited, &patch).ok()?;
+    json_patch::patch(&mut edited, &json_patch_of(&operations).ok()?).ok()?;
     Some(edited)
 }
 
@@ -89,27 +88,13 @@ fn applied(live: &Value, file: &Value) -> Value {
         .and_then(|annotations| annotations.get(LAST_APPLIED)?.as_str())
         .and_then(|last| serde_json::from_str(last).ok())
         .unwrap_or_default();
-    let mut added = file.clone();
-    remove_known_nulls(&mut added, &last);
     // kubectl adds the annotation when it applies a file, so the file itself does not have one.
-    let mut file = file.clone();
-    json_patch::merge(&mut file, &json!({"metadata": {"annotations": {}}}));
+    let mut annotated = file.clone();
+    json_patch::merge(&mut annotated, &json!({"metadata": {"annotations": {}}}));
     let mut applied = live.clone();
-    delete(&mut applied, &last, &file);
-    json_patch::merge(&mut applied, &added);
+    delete(&mut applied, &last, &annotated);
+    json_patch::merge(&mut applied, file);
     applied
-}
-
-/// kubectl does not send a null that the last applied configuration also has.
-///
-/// MIRRORS: kubernetes apimachinery v0.37.2 pkg/util/jsonmergepatch/patch.go, keepOrDeleteNullInObj.
-fn remove_known_nulls(file: &mut Value, last: &Value) {
-    if let Some(fields) = file.as_object_mut() {
-        fields.retain(|name, field| !field.is_null() || last.get(name) != Some(&Value::Null));
-        for (name, field) in fields {
-            remove_known_nulls(field, last.get(name).unwrap_or(&Value::Null));
-        }
-    }
 }
 
 /// Removes the fields of the last applied configuration that are not in the file.
@@ -132,18 +117,19 @@ mod tests {
     #[test]
     fn apply_keeps_what_others_set_and_removes_what_was_applied_before() {
         let gates = json!({"applied": true, "both": true});
-        let spec = json!({"a": 1, "gates": gates, "list": [1, 2], "null": null});
+        let spec = json!({"a": 1, "gates": gates, "list": [1, 2]});
         let last = json!({ "spec": spec }).to_string();
         let gates = json!({"applied": true, "both": true, "patched": true});
         let live = json!({
             "metadata": {"annotations": {LAST_APPLIED: last}, "uid": "u"},
-            "spec": {"a": 1, "gates": gates, "list": [1, 2], "defaulted": {"x": 1}, "null": 1, "other": 1},
+            "spec": {"a": 1, "gates": gates, "list": [1, 2], "defaulted": {"x": 1}, "other": 1},
             "status": {"known": true},
         });
         let gates = json!({"both": false, "new": true});
-        let file = json!({"spec": {"a": null, "null": null, "other": null, "gates": gates, "list": [3]}, "status": {}});
+        let file =
+            json!({"spec": {"a": null, "other": null, "gates": gates, "list": [3]}, "status": {}});
         let gates = json!({"both": false, "new": true, "patched": true});
-        let wanted = json!({"gates": gates, "list": [3], "defaulted": {"x": 1}, "null": 1});
+        let wanted = json!({"gates": gates, "list": [3], "defaulted": {"x": 1}});
         assert_eq!(sent(AsIf::Apply, &live, &file)["spec"], wanted);
     }
 }

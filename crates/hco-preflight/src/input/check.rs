@@ -84,22 +84,26 @@ impl<'s> Check<'s> {
             .transpose()?;
         let skipped = world.as_ref().and_then(World::skipped);
         failures.extend(skipped.map(|reason| Failure::new(None, reason)));
-        let mut questions = match &world {
-            Some(world) if subject.filename.is_empty() => of_cluster(subject, world)?,
-            _ => Vec::new(),
-        };
+        let mut questions = Vec::new();
+        if let Some(world) = world.as_ref().filter(|_| subject.filename.is_empty()) {
+            // Live objects are evaluated as new objects, so that existing problems are reported too.
+            let namespace = source.connection.namespace.as_deref();
+            let live = world.hyperconvergeds(namespace).into_iter().cloned();
+            questions.extend(live.map(Question::live));
+            if questions.is_empty() {
+                return Err(no_hyperconverged(namespace));
+            }
+        }
         for found in files.found {
-            let place = found.place();
-            let (old, world) = (old.as_ref(), world.as_ref());
+            let (place, old, world) = (found.place(), old.as_ref(), world.as_ref());
             match Question::of_file(found, subject.as_if, source, old, world, notes) {
                 Ok(question) => questions.push(question),
                 Err(error) => failures.push(Failure::new(Some(place), chain(&error))),
             }
         }
         let module = Module::load(subject.policy.as_deref(), subject.no_cache)?;
-        let settings = subject.settings.as_deref();
-        let mut policies =
-            Policies::read(settings, Some(&module), world.as_ref(), &questions, notes)?;
+        let (settings, of_world) = (subject.settings.as_deref(), world.as_ref());
+        let mut policies = Policies::read(settings, Some(&module), of_world, &questions, notes)?;
         if purpose == Purpose::Fix {
             // With repairs, the module would only report what it repairs, without a patch.
             for settings in policies.all() {
@@ -165,8 +169,8 @@ impl<'s> Check<'s> {
         for question in &self.questions {
             match self.verdict(question, question.old(), &question.sent) {
                 Ok(mut report) => {
-                    if let Some(found) = &question.found {
-                        let dropped = misplaced::of(&found.object.value);
+                    if question.found.is_some() {
+                        let dropped = misplaced::of(question.value());
                         report.not_checked.extend(dropped);
                     }
                     verdicts.objects.push(Judged {
@@ -286,16 +290,6 @@ fn check_usage(subject: &Subject) -> Result<()> {
     let Subject { old, nodes, .. } = subject;
     let others = [old, nodes, &subject.settings, &subject.source.from];
     files::check_stdin(others.into_iter().flatten().chain(&subject.filename))
-}
-
-/// The live objects, evaluated as new objects, so that existing problems are reported too.
-fn of_cluster(subject: &Subject, world: &World) -> Result<Vec<Question>> {
-    let namespace = subject.source.connection.namespace.as_deref();
-    let live = world.hyperconvergeds(namespace);
-    if live.is_empty() {
-        return Err(no_hyperconverged(namespace));
-    }
-    Ok(live.into_iter().cloned().map(Question::live).collect())
 }
 
 /// A host that answers requests for images, and lets another one answer all other requests.

@@ -21,7 +21,7 @@ use walkdir::WalkDir;
 
 use crate::failure::{Failure, Place};
 use crate::prose::count;
-use crate::report::NAMED;
+use crate::report::{NAMED, counted};
 
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -103,13 +103,9 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, with_machines: bool) -> Files 
     }
     if !files.others.is_empty() {
         let documents = count(files.others.values().sum(), "document");
-        let kinds: Vec<String> = files
-            .others
-            .iter()
-            .map(|(kind, number)| format!("{kind} ({number})"))
-            .collect();
-        let what = format!("{documents} of other kinds: {}", kinds.join(", "));
-        files.notes.push(&format!("skipped {what}"));
+        let kinds = counted(&files.others);
+        let note = format!("skipped {documents} of other kinds: {kinds}");
+        files.notes.push(&note);
     }
     files
 }
@@ -150,7 +146,7 @@ impl Files {
         } else if path != Path::new(STDIN) && path.is_dir() {
             self.directory(path);
         } else {
-            self.once(path, None);
+            self.file(path, None);
         }
     }
 
@@ -160,17 +156,6 @@ impl Files {
         let mut patterns = self.walk.exclude.iter();
         plain != Path::new(STDIN)
             && patterns.any(|pattern| plain.ancestors().any(|path| pattern.is_match(path)))
-    }
-
-    /// Reads a file, unless a link or another argument led to it before.
-    fn once(&mut self, path: &Path, root: Option<&Path>) {
-        if path != Path::new(STDIN)
-            && let Ok(real) = std::fs::canonicalize(path)
-            && !self.seen.insert(real)
-        {
-            return;
-        }
-        self.file(path, root);
     }
 
     fn directory(&mut self, root: &Path) {
@@ -211,7 +196,7 @@ impl Files {
                 // Reading a pipe would block until another process writes to it.
                 "not a regular file"
             } else {
-                self.once(path, Some(root));
+                self.file(path, Some(root));
                 continue;
             };
             self.skip(reason, path.display().to_string());
@@ -235,7 +220,14 @@ impl Files {
         }
     }
 
+    /// Reads a file, unless a link or another argument led to it before.
     fn file(&mut self, path: &Path, root: Option<&Path>) {
+        if path != Path::new(STDIN)
+            && let Ok(real) = std::fs::canonicalize(path)
+            && !self.seen.insert(real)
+        {
+            return;
+        }
         let place = |line| Place {
             file: name(path),
             line,
@@ -262,7 +254,7 @@ impl Files {
             return self.skip(what, place(None).to_string());
         }
         let (documents, error) = documents(&text);
-        let mut objects = Vec::new();
+        let (mut objects, mut unreadable) = (Vec::new(), Vec::new());
         for document in documents {
             match document {
                 Ok(object) => objects.push(Arc::new(object)),
@@ -270,16 +262,19 @@ impl Files {
                     let place = place(Some(error.line)).to_string();
                     self.skip("a document that is not an object", place);
                 }
-                Err(error) => self.unreadable(place(Some(error.line)), &error, ""),
+                Err(error) => unreadable.push(error),
             }
         }
-        if let Some(error) = error {
+        for ManifestError { what, line, column } in unreadable.into_iter().chain(error) {
+            let what = one_line(&what);
             let hint = if is_template {
                 "; if it is a Helm template, pipe `helm template CHART` to -f -"
             } else {
                 ""
             };
-            self.unreadable(place(Some(error.line)), &error, hint);
+            self.fail(place(Some(line)), format!(
+                "cannot be read as YAML or JSON, so nothing from this line on was checked: {what} (column {column}){hint}"
+            ));
         }
         let source = Arc::new(Source {
             path: path.to_owned(),
@@ -295,13 +290,6 @@ impl Files {
                 identity: Identity::of(&object.value),
             });
         }
-    }
-
-    fn unreadable(&mut self, place: Place, error: &ManifestError, hint: &str) {
-        let (what, column) = (one_line(&error.what), error.column);
-        self.fail(place, format!(
-            "cannot be read as YAML or JSON, so nothing from this line on was checked: {what} (column {column}){hint}"
-        ));
     }
 
     fn object(&mut self, found: Found) {

@@ -9,8 +9,6 @@ use serde_json::Value;
 pub(crate) struct ShownVersion {
     /// The number that the module uses.
     pub(crate) number: Foreign,
-    /// `status`, `settings`, `given`, or `default`.
-    pub(crate) origin: Foreign,
     pub(crate) text: String,
     /// A remark about a version that is newer or older than all known ones.
     pub(crate) unknown: Option<String>,
@@ -49,7 +47,6 @@ impl ShownVersion {
         }
         Self {
             number: Foreign::from(number),
-            origin: Foreign::from(version.source.into_str()),
             text,
             unknown,
         }

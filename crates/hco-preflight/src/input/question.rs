@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use cluster::foreign::{self, one_line};
 use cluster::{Identity, Notes, World, field};
 use engine::PatchOperation;
@@ -24,7 +24,6 @@ pub(crate) struct Question {
     /// The object as the API server gets it.
     pub(crate) sent: Value,
     pub(crate) against: Against,
-    pub(crate) as_if: AsIf,
 }
 
 /// The object with which an object is compared.
@@ -34,8 +33,8 @@ pub(crate) enum Against {
     Nothing,
     /// The object of `--old`, and the file.
     File(Value, String),
-    /// The live object, which a fix of the file changes.
-    Live(Value),
+    /// The live object, which a fix of the file changes in this way.
+    Live(Value, AsIf),
 }
 
 impl fmt::Display for Against {
@@ -43,7 +42,7 @@ impl fmt::Display for Against {
         match self {
             Self::Nothing => f.write_str("checked as a new object"),
             Self::File(_, file) => write!(f, "checked as an update of {}", one_line(file)),
-            Self::Live(_) => f.write_str("checked as an update of the live object"),
+            Self::Live(..) => f.write_str("checked as an update of the live object"),
         }
     }
 }
@@ -74,16 +73,17 @@ impl Question {
                 let live = world.object(identity, namespace)?;
                 let is_read = world.has_kind_of(identity);
                 let missing = is_read.then(|| not_in(world, identity, default));
-                (live.map_or(Against::Nothing, Against::Live), missing)
+                let as_if = as_if.unwrap_or_default();
+                let against = live.map_or(Against::Nothing, |live| Against::Live(live, as_if));
+                (against, missing)
             }
             (None, None) => (Against::Nothing, None),
         };
         if let (Against::Nothing, Some(missing)) = (&against, missing) {
             notes.push(&format!("{place}: checked as a new object: {missing}"));
         }
-        let as_if = as_if.unwrap_or_default();
         let mut sent = match &against {
-            Against::Live(live) => apply::sent(as_if, live, object),
+            Against::Live(live, as_if) => apply::sent(*as_if, live, object),
             Against::Nothing | Against::File(..) => apply::submitted(object),
         };
         if identity.is_virtual_machine() {
@@ -94,14 +94,13 @@ impl Question {
             found: Some(found),
             sent,
             against,
-            as_if,
         })
     }
 
     /// A live object that stays unchanged.
     pub(super) fn unchanged(live: Value) -> Self {
         Self {
-            against: Against::Live(live.clone()),
+            against: Against::Live(live.clone(), AsIf::default()),
             ..Self::live(live)
         }
     }
@@ -113,7 +112,6 @@ impl Question {
             identity: Identity::of(&object),
             sent: object,
             against: Against::Nothing,
-            as_if: AsIf::default(),
         }
     }
 
@@ -126,11 +124,10 @@ impl Question {
     pub(crate) fn old(&self) -> Option<&Value> {
         match &self.against {
             Against::Nothing => None,
-            Against::File(old, _) | Against::Live(old) => Some(old),
+            Against::File(old, _) | Against::Live(old, _) => Some(old),
         }
     }
 
-    /// `None` for an object in the cluster.
     pub(crate) fn place(&self) -> Option<Place> {
         self.found.as_ref().map(Found::place)
     }
@@ -145,7 +142,7 @@ impl Question {
         let patch = json_patch_of(operations).ok()?;
         let (mut value, mut sent) = (value.clone(), sent.clone());
         json_patch::patch(&mut sent, &patch).ok()?;
-        let Against::Live(live) = &self.against else {
+        let Against::Live(live, as_if) = &self.against else {
             // The file keeps the fields that are not sent, such as the status.
             json_patch::patch(&mut value, &patch).ok()?;
             return Some([value, sent]);
@@ -153,7 +150,7 @@ impl Question {
         for operation in operations {
             value = apply::edited(&value, operation)?;
         }
-        (apply::sent(self.as_if, live, &value) == sent).then_some([value, sent])
+        (apply::sent(*as_if, live, &value) == sent).then_some([value, sent])
     }
 
     /// Whether `fix` makes the recommended fix of a finding.
@@ -174,9 +171,7 @@ impl Question {
     /// The payload of the engine and of the module for a version of the object: the admission request that the API server
     /// would send. It is an update if there is an old object, and else a creation.
     pub(super) fn payload(&self, object: &Value, old: Option<&Value>, settings: &Value) -> Vec<u8> {
-        let Identity {
-            api_version, kind, ..
-        } = &self.identity;
+        let (api_version, kind) = (&self.identity.api_version, &self.identity.kind);
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         // kwctl rejects a request without these fields.
         let request = json!({
@@ -191,9 +186,8 @@ impl Question {
             "oldObject": old,
             "dryRun": false,
         });
-        json!({"request": request, "settings": settings})
-            .to_string()
-            .into_bytes()
+        let payload = json!({"request": request, "settings": settings});
+        payload.to_string().into_bytes()
     }
 }
 
@@ -235,18 +229,19 @@ fn not_in(world: &World, identity: &Identity, default_namespace: &str) -> String
 
 /// The object of `--old` with the same name.
 fn of_old(identity: &Identity, path: &Path, old: &[Found]) -> Result<Against> {
-    let same = old.iter().find(|old| old.identity.is_same_object(identity));
-    let Some(old) = same else {
+    let mut same = old
+        .iter()
+        .filter(|old| old.identity.is_same_object(identity));
+    let Some(old) = same.next() else {
         return Ok(Against::Nothing);
     };
     let (new, was) = (&identity.api_version, &old.identity.api_version);
-    if new != was {
-        let version = new.rsplit('/').next().unwrap_or_default();
-        bail!(
-            "is {new}, but {} is {was}: only objects of the same version can be compared; get the old object with `kubectl get hyperconvergeds.{version}.hco.kubevirt.io -o yaml`",
-            foreign::path(path)
-        );
-    }
-    let (object, file) = (old.object.value.clone(), path.display().to_string());
-    Ok(Against::File(object, file))
+    let version = new.rsplit('/').next().unwrap_or_default();
+    ensure!(
+        new == was,
+        "is {new}, but {} is {was}: only objects of the same version can be compared; get the old object with `kubectl get hyperconvergeds.{version}.hco.kubevirt.io -o yaml`",
+        foreign::path(path)
+    );
+    let file = path.display().to_string();
+    Ok(Against::File(old.object.value.clone(), file))
 }

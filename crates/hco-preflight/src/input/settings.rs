@@ -111,7 +111,6 @@ impl Policies {
         Ok(Self { own, deployed })
     }
 
-    /// The settings for an object.
     pub(super) fn of(&self, question: &Question) -> &Settings {
         let deployed = self.deployed.get(question.identity.resource());
         deployed.unwrap_or(&self.own)
@@ -196,19 +195,20 @@ pub(crate) fn validated(path: Option<&Path>, module: Option<&Module>) -> Result<
     let file = foreign::path(path);
     let documents = objects(&cluster::files::text(path)?)
         .map_err(|error| anyhow!("{file}:{}: {}", error.line, one_line(&error.what)))?;
-    let is_policy = |object: &&Value| {
-        let kind = text(object, "/kind");
-        matches!(kind, Some("ClusterAdmissionPolicy" | "AdmissionPolicy"))
-    };
-    let objects: Vec<&Value> = documents.iter().map(|document| &document.value).collect();
-    let policies: Vec<&Value> = objects.iter().copied().filter(is_policy).collect();
+    let (policies, others): (Vec<&Value>, Vec<&Value>) = documents
+        .iter()
+        .map(|document| &document.value)
+        .partition(|object| {
+            let kind = text(object, "/kind");
+            matches!(kind, Some("ClusterAdmissionPolicy" | "AdmissionPolicy"))
+        });
     // The component `repair` adds a policy that only changes HyperConverged objects.
     let validating: Vec<&Value> = policies
         .iter()
         .copied()
         .filter(|policy| !is_mutating(policy) && covers(policy, "hyperconvergeds"))
         .collect();
-    let stated = match (&*policies, &*validating, &*objects) {
+    let stated = match (&*policies, &*validating, &*others) {
         ([policy], ..) | (_, [policy], _) => policy.pointer("/spec/settings"),
         ([], _, []) => None,
         ([], _, [only]) => Some(*only),

@@ -15,7 +15,7 @@ use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::node::is_workload;
 use operator_models::hco::version::{HcoVersion, VersionSupport};
 use operator_models::kubevirt::installation::KubeVirt;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::files::{self, Found};
 use super::hco_version::ShownVersion;
@@ -142,11 +142,11 @@ fn only(source: &ClusterSource, world: &World, notes: &mut Notes) -> Result<Valu
 
 pub(super) fn no_hyperconverged(namespace: Option<&str>) -> Error {
     let within = namespace.map(|name| format!(" in the namespace `{}`", one_line(name)));
-    let within = within.unwrap_or_default();
-    Nothing(format!(
-        "there is no HyperConverged{within}; specify a manifest with -f"
-    ))
-    .into()
+    let what = format!(
+        "there is no HyperConverged{}; specify a manifest with -f",
+        within.unwrap_or_default()
+    );
+    Nothing(what).into()
 }
 
 impl Situation {
@@ -174,10 +174,9 @@ impl Situation {
         let mut of_check = json!({"levels": {"no-workload-nodes": "deny"}});
         json_patch::merge(&mut of_check, &of_policy);
         let kubectl = Kubectl::new(&source.connection, source.connection.context.as_deref());
-        let is_sent = question.found.is_some();
         let report = |question: &Question, nodes: &str, comparison: Option<&Comparison<'_>>| {
-            let is_sent = question.found.is_some();
-            let settings = if is_sent { &of_policy } else { &of_check };
+            let found = question.found.as_ref();
+            let settings = found.map_or(&of_check, |_| &of_policy);
             let payload = question.payload(&question.sent, question.old(), settings);
             kubectl.complete(engine::report_change(&payload, nodes, comparison))
         };
@@ -190,17 +189,18 @@ impl Situation {
         let nodes_before: Vec<&Node> = world.nodes.iter().collect();
         let list_before = json!({ "items": nodes_before }).to_string();
         let list_after = json!({ "items": nodes_after }).to_string();
+        let is_sent = question.found.is_some();
         let has_other_nodes = !nodes_after.iter().eq(nodes_before);
         let is_asked = is_sent || has_other_nodes || version.is_some();
-        let (mut before, mut pending) = (None, None);
-        if let Some(old) = question.old() {
-            let report_before = report(&Question::live(old.clone()), &list_before, None);
-            before = Some(Hco::new(old, report_before));
-            if is_asked && world.crons.is_read() {
-                let unchanged = Question::unchanged(old.clone());
-                pending = report(&unchanged, &list_before, Some(&comparison)).changes;
-            }
-        }
+        let before = question.old().map(|old| {
+            let report = report(&Question::live(old.clone()), &list_before, None);
+            Hco::new(old, report)
+        });
+        let stored = question.old().filter(|_| is_asked && world.crons.is_read());
+        let pending = stored.and_then(|stored| {
+            let unchanged = Question::unchanged(stored.clone());
+            report(&unchanged, &list_before, Some(&comparison)).changes
+        });
         comparison.version = version;
         comparison.nodes_before = has_other_nodes.then_some(&*list_before);
         let mut report_after = report(question, &list_after, Some(&comparison));
@@ -255,33 +255,25 @@ fn common_templates(question: &Question) -> Option<Value> {
         .chain(templates::of_status(first))
         .map(name)
         .collect();
-    let mut shipped: Map<String, Value> = SHIPPED
+    let upstream = SHIPPED
         .iter()
         .filter(|(name, ..)| names.contains(name))
-        .map(|(name, url, _)| ((*name).to_owned(), Value::from(*url)))
-        .collect();
-    for (name, stated) in templates::common(first) {
-        if let Some(stated) = stated {
-            shipped.insert(name.to_owned(), stated);
-        }
-    }
-    Some(shipped.into())
+        .map(|(name, url, _)| (*name, Value::from(*url)));
+    let stated = templates::common(first).filter_map(|(name, stated)| Some((name, stated?)));
+    Some(upstream.chain(stated).collect())
 }
 
 impl Hco {
     fn new(object: &Value, report: Report) -> Self {
         let version = ApiVersion::from_kind(text(object, "/apiVersion"), "");
+        let version = version.unwrap_or(ApiVersion::V1beta1);
         let json = object.to_string();
-        let placement = Json::parse(json.as_bytes())
-            .ok()
-            .and_then(|json| {
-                HyperConverged::parse(json, version.unwrap_or(ApiVersion::V1beta1)).ok()
-            })
-            .map(|hco| hco.placement);
+        let json = Json::parse(json.as_bytes()).ok();
+        let hco = json.and_then(|json| HyperConverged::parse(json, version).ok());
         Self {
             object: object.clone(),
             report,
-            placement,
+            placement: hco.map(|hco| hco.placement),
         }
     }
 }
@@ -304,10 +296,11 @@ impl Situation {
 
     /// The names of the nodes that leave, sorted.
     pub(crate) fn leaving(&self) -> Vec<Foreign> {
-        let after: BTreeSet<&str> = self.nodes_after.iter().map(|node| &*node.name).collect();
-        let before: BTreeSet<&str> = self.world.nodes.iter().map(|node| &*node.name).collect();
-        let leaving = before.difference(&after);
-        leaving.map(|name| Foreign::from(*name)).collect()
+        let mut leaving = self.world.nodes.by(|node| &*node.name);
+        for node in &self.nodes_after {
+            leaving.remove(&*node.name);
+        }
+        leaving.into_keys().map(Foreign::from).collect()
     }
 
     pub(crate) fn forecast_after(&self) -> Option<&Forecast> {

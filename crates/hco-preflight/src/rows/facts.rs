@@ -111,13 +111,13 @@ impl Fact {
 }
 
 /// The same values for programs, with KubeVirt's default architecture, if it is known.
-pub(crate) fn json(situation: &Situation, report: &Report, default: Option<&Foreign>) -> Value {
-    let version = situation.version(report);
+pub(crate) fn json(report: &Report, default: Option<&Foreign>) -> Value {
+    let version = report.version.as_ref();
     json!({
         "multiArchImport": report.multi_arch_import,
         "defaultArchitecture": default,
-        "hcoVersion": version.as_ref().map(|version| &version.number),
-        "hcoVersionOrigin": version.as_ref().map(|version| &version.origin),
+        "hcoVersion": version.map(|version| Foreign::from(&*version.number)),
+        "hcoVersionOrigin": version.map(|version| version.source.into_str()),
         "controlPlane": report.control_plane_architectures.as_deref().unwrap_or_default(),
         "nodes": report.nodes.clone().unwrap_or_default(),
     })

@@ -21,10 +21,9 @@ const KINDS: [Option<&str>; 3] = [None, Some("Kustomization"), Some("Component")
 /// no file from outside of its directory.
 pub(super) fn of_patch(file: &Path) -> Option<&Path> {
     let real = canonicalize(file).ok()?;
-    let mut directories = file.parent()?.ancestors();
-    let directory = directories.find(|directory| {
-        let mut names = NAMES.iter().map(|name| directory.join(name));
-        names.any(|kustomization| is_patch(&real, directory, &kustomization))
+    let directory = file.parent()?.ancestors().find(|directory| {
+        let is_patch_of = |name| is_patch(&real, directory, &directory.join(name));
+        NAMES.into_iter().any(is_patch_of)
     })?;
     // The parent of a file in the current directory is empty, which is not a path.
     let is_here = directory.as_os_str().is_empty();
