@@ -82,6 +82,8 @@ pub(crate) fn json_patch_of<'o>(
 /// MIRRORS: kubernetes apimachinery v0.37.2 pkg/util/jsonmergepatch/patch.go, `CreateThreeWayJSONMergePatch`: the
 /// deletions come from comparing the last applied object with the file, all other changes from comparing the live
 /// object with the file.
+///
+/// DIVERGES: kubectl does not send a null that the last applied configuration also has.
 fn applied(live: &Value, file: &Value) -> Value {
     let last: Value = live
         .pointer("/metadata/annotations")

@@ -88,8 +88,9 @@ impl<'s> Check<'s> {
         if let Some(world) = world.as_ref().filter(|_| subject.filename.is_empty()) {
             // Live objects are evaluated as new objects, so that existing problems are reported too.
             let namespace = source.connection.namespace.as_deref();
-            let live = world.hyperconvergeds(namespace).into_iter().cloned();
-            questions.extend(live.map(Question::live));
+            for live in world.hyperconvergeds(namespace) {
+                questions.push(Question::live(live.clone()));
+            }
             if questions.is_empty() {
                 return Err(no_hyperconverged(namespace));
             }
@@ -231,8 +232,10 @@ impl<'s> Check<'s> {
             _ => Arc::clone(&self.host),
         };
         let payload = question.payload(object, old, settings);
-        let report = self.module.judge(&payload, host);
-        let report = report.map_err(|error| question.failure(chain(&error)))?;
+        let report = self
+            .module
+            .judge(&payload, host)
+            .map_err(|error| question.failure(chain(&error)))?;
         let connection = &self.subject.source.connection;
         Ok(Kubectl::new(connection, connection.context.as_deref()).complete(report))
     }

@@ -229,10 +229,8 @@ fn not_in(world: &World, identity: &Identity, default_namespace: &str) -> String
 
 /// The object of `--old` with the same name.
 fn of_old(identity: &Identity, path: &Path, old: &[Found]) -> Result<Against> {
-    let mut same = old
-        .iter()
-        .filter(|old| old.identity.is_same_object(identity));
-    let Some(old) = same.next() else {
+    let same = old.iter().find(|old| old.identity.is_same_object(identity));
+    let Some(old) = same else {
         return Ok(Against::Nothing);
     };
     let (new, was) = (&identity.api_version, &old.identity.api_version);

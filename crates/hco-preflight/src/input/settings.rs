@@ -90,11 +90,12 @@ impl Policies {
             }
         };
         // A VM is evaluated with a HyperConverged, even if the files have none.
-        let resources = questions
+        let resources: BTreeSet<&'static str> = questions
             .iter()
             .map(|question| question.identity.resource())
-            .chain(["hyperconvergeds"]);
-        for resource in BTreeSet::from_iter(resources) {
+            .chain(["hyperconvergeds"])
+            .collect();
+        for resource in resources {
             // A mutating policy repairs an object before the validating one evaluates it.
             let first = policies
                 .iter()

@@ -265,8 +265,8 @@ fn common_templates(question: &Question) -> Option<Value> {
 
 impl Hco {
     fn new(object: &Value, report: Report) -> Self {
-        let version = ApiVersion::from_kind(text(object, "/apiVersion"), "");
-        let version = version.unwrap_or(ApiVersion::V1beta1);
+        let version =
+            ApiVersion::from_kind(text(object, "/apiVersion"), "").unwrap_or(ApiVersion::V1beta1);
         let json = object.to_string();
         let json = Json::parse(json.as_bytes()).ok();
         let hco = json.and_then(|json| HyperConverged::parse(json, version).ok());

@@ -55,13 +55,13 @@ impl Check<'_> {
     pub(super) fn surroundings(&self, beside: &[Found], notes: &mut Notes) -> Result<Objects> {
         let world = self.world.as_ref();
         let decisive = decisive(&self.questions, world);
-        let report = match &decisive {
+        let evaluated = match &decisive {
             // An object that is not in the cluster has the status of the file.
             Some(question) if question.old().is_none() => self.report(question, question.value()),
             Some(question) => self.report(question, &question.sent),
             None => Ok(Report::default()),
         };
-        let report = report.map_err(|failure| anyhow!("{failure}"))?;
+        let report = evaluated.map_err(|failure| anyhow!("{failure}"))?;
         let namespace = default_namespace(&self.subject.source, world);
         let in_files = |kind: &'static str| {
             let of_kind = move |found: &&Found| found.identity.kind == kind;
