@@ -1,7 +1,7 @@
 //! Answers the module's requests about images from their registries, as policy-server does.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result, anyhow};
@@ -15,7 +15,7 @@ use crate::host_calls::{HostCalls, handler_error};
 const AT_ONCE: usize = 4;
 
 /// The time limit for a request about an image: login, manifest and configuration together, in all ways in which the
-/// registry may be reached. The module can wait for two requests before it is interrupted.
+/// registry may be reached.
 const PATIENCE: Duration = Duration::from_secs(12);
 
 /// Answers requests about images. Answers and errors are cached for as long as this value exists, so each image is read
@@ -50,38 +50,20 @@ impl Registries {
         images: BTreeSet<Image>,
         architectures: &BTreeSet<String>,
     ) -> BTreeMap<Image, Result<Contents, Unknown>> {
+        let left = Mutex::new(images.into_iter());
         let read = Mutex::new(BTreeMap::new());
-        for_each(images, |image| {
-            let contents = image.contents(architectures, self);
-            lock(&read).insert(image, contents);
+        let next = || lock(&left).next();
+        std::thread::scope(|scope| {
+            for _ in 0..AT_ONCE {
+                scope.spawn(|| {
+                    while let Some(image) = next() {
+                        let contents = image.contents(architectures, self);
+                        lock(&read).insert(image, contents);
+                    }
+                });
+            }
         });
         read.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Reads the images that an evaluation requests, four at a time. A module requests one image after the other, so
-    /// slow registries would exceed the deadline of the evaluation.
-    pub fn read_ahead(self: &Arc<Self>, mut evaluate: impl FnMut(&Arc<dyn HostCalls>)) {
-        /// The module first requests manifests, then the configurations of the listed images.
-        const ROUNDS: usize = 2;
-        for _ in 0..ROUNDS {
-            let unknown: Arc<Mutex<BTreeSet<(Question, String)>>> = Arc::default();
-            let (registries, asked) = (Arc::clone(self), Arc::clone(&unknown));
-            // Answers requests for images that are already known, and collects the others.
-            let collect = move |namespace: &str, operation: &str, payload: &[u8]| {
-                let question = question(namespace, operation, payload)?;
-                if let Some(known) = lock(&registries.answers).get(&question) {
-                    return known.clone().map_err(handler_error);
-                }
-                lock(&asked).insert(question);
-                Err(handler_error("the image is read later"))
-            };
-            evaluate(&(Arc::new(collect) as _));
-            let unknown = std::mem::take(&mut *lock(&unknown));
-            for_each(unknown, |(question, image)| {
-                // The answer is cached.
-                let _ = self.ask(question, &image);
-            });
-        }
     }
 
     fn ask(&self, question: Question, image: &str) -> Answer {
@@ -123,39 +105,14 @@ impl engine::Registry for Registries {
 /// Only answers requests about images.
 impl HostCalls for Registries {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        let (question, image) = question(namespace, operation, payload)?;
+        let question = match (namespace, operation) {
+            ("oci", "v1/oci_manifest") => Question::Manifest,
+            ("oci", "v1/oci_manifest_config") => Question::ManifestAndConfig,
+            _ => return Err(handler_error("only images can be read")),
+        };
+        let image: String = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
         self.ask(question, &image).map_err(handler_error)
     }
-}
-
-fn question(
-    namespace: &str,
-    operation: &str,
-    payload: &[u8],
-) -> Result<(Question, String), String> {
-    let question = match (namespace, operation) {
-        ("oci", "v1/oci_manifest") => Question::Manifest,
-        ("oci", "v1/oci_manifest_config") => Question::ManifestAndConfig,
-        _ => return Err(handler_error("only images can be read")),
-    };
-    let image = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
-    Ok((question, image))
-}
-
-/// Runs a function for all items, four at a time.
-fn for_each<T: Send>(items: BTreeSet<T>, run: impl Fn(T) + Sync) {
-    let threads = AT_ONCE.min(items.len());
-    let left = Mutex::new(items.into_iter());
-    let next = || lock(&left).next();
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some(item) = next() {
-                    run(item);
-                }
-            });
-        }
-    });
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -72,5 +72,5 @@ fn escaped(mut report: Report) -> Report {
     report
 }
 
-/// The time limit of an evaluation. It is longer than policy-server's limit, because no API server waits for it.
-const DEADLINE: Duration = Duration::from_secs(30);
+/// The time limit of an evaluation. No API server waits for it, and it may need 20 look-ups of images, one after the other.
+const DEADLINE: Duration = Duration::from_mins(5);
