@@ -1,7 +1,7 @@
 //! Reads files: texts, and the objects of a directory tree.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Seek};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
@@ -56,21 +56,21 @@ pub fn each_object(path: &Path, mut of: impl FnMut(&Path, Value)) -> Result<Vec<
 /// Passes the objects of a file to a function, unless the file is truncated. JSON is read twice, so that a large file is
 /// never in memory as a whole.
 fn each_in_file(file: &Path, of: &mut dyn FnMut(Value)) -> Result<()> {
-    let unread = || format!("{} cannot be read", name(file));
-    let mut input: Box<dyn Input> = if file != Path::new(STDIN) && file.is_file() {
-        Box::new(BufReader::new(File::open(file).with_context(unread)?))
-    } else {
-        // A pipe can be read only once.
-        Box::new(Cursor::new(text(file)?))
+    let is_stored = file != Path::new(STDIN) && file.is_file();
+    // A pipe can be read only once.
+    let piped = if is_stored { None } else { Some(text(file)?) };
+    let open = || -> io::Result<Box<dyn Read + '_>> {
+        Ok(match &piped {
+            Some(text) => Box::new(&**text),
+            None => Box::new(BufReader::new(File::open(file)?)),
+        })
     };
-    let start = input.fill_buf().with_context(unread)?.trim_ascii_start();
-    let is_json = start.starts_with(b"{") && each_in_json(&mut input, &mut drop).is_ok();
-    input.rewind().with_context(unread)?;
-    if is_json {
+    let unread = || format!("{} cannot be read", name(file));
+    if each_in_json(open().with_context(unread)?, &mut drop).is_ok() {
         // This does not fail, unless the file has changed in the meantime.
-        return Ok(each_in_json(input, of)?);
+        return Ok(each_in_json(open()?, of)?);
     }
-    let text = read_up_to(LIMIT, input).with_context(unread)?;
+    let text = read_up_to(LIMIT, open()?).with_context(unread)?;
     let objects = objects(&text).map_err(|error| {
         let (name, line, what) = (name(file), error.line, one_line(&error.what));
         anyhow!("{name}:{line}: cannot be read as YAML or JSON: {what}")
@@ -80,10 +80,6 @@ fn each_in_file(file: &Path, of: &mut dyn FnMut(Value)) -> Result<()> {
     }
     Ok(())
 }
-
-trait Input: BufRead + Seek {}
-
-impl<T: BufRead + Seek> Input for T {}
 
 /// A file, or the manifests below a directory. The versions of a mounted `ConfigMap` are read once.
 fn manifests(path: &Path) -> Result<Vec<PathBuf>> {
