@@ -37,24 +37,13 @@ fn untagged(text: &str) -> Result<Value, String> {
         | "-.inf" | "-.Inf" | "-.INF" => {
             return Err(format!("JSON cannot represent the number {text}"));
         }
-        // Go requires each underscore to be between two digits here.
-        _ if text.starts_with('.') => {
-            let are_numbers = text.trim_start_matches('.').split('_').all(is_number);
-            float(text).filter(|_| are_numbers)
-        }
-        _ if text.starts_with(['+', '-'])
-            || text.starts_with(|character: char| character.is_ascii_digit()) =>
-        {
+        // DIVERGES: after a leading dot, Go accepts an underscore only between two digits.
+        _ if text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first)) => {
             int(text).or_else(|| float(text))
         }
         _ => None,
     };
     Ok(number.map_or_else(|| text.into(), Value::Number))
-}
-
-fn is_number(text: &str) -> bool {
-    let is_digit = |character: char| character.is_ascii_digit();
-    text.starts_with(is_digit) && text.ends_with(is_digit)
 }
 
 /// MIRRORS: Go `strconv.ParseInt` and `ParseUint` with base 0, for a text without its underscores.

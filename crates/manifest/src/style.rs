@@ -20,12 +20,6 @@ impl Style {
     /// The style of an object.
     pub(crate) fn of(text: &str, place: &Place) -> Self {
         let first = place.entries().first().map_or(0, |first| first.start());
-        let mut indents = Vec::new();
-        indentations(text, place, &mut indents);
-        let indent = |of_lists| {
-            let found = indents.iter().find(|(is_list, _)| *is_list == of_lists);
-            found.map_or(0, |(_, indent)| *indent)
-        };
         Self {
             newline: match text.split_once('\n') {
                 Some((line, _)) if line.ends_with('\r') => "\r\n",
@@ -33,11 +27,10 @@ impl Style {
             },
             is_json: place.form == Form::Flow
                 && text.get(first..).is_some_and(|key| key.starts_with('"')),
-            step: match indent(false) {
-                0 => 2,
-                step => step,
-            },
-            deep_lists: indent(true) > 0,
+            step: indentation(text, place, false)
+                .filter(|step| *step > 0)
+                .unwrap_or(2),
+            deep_lists: indentation(text, place, true).is_some_and(|step| step > 0),
         }
     }
 
@@ -88,16 +81,13 @@ impl Style {
 
     /// Any value in one line.
     pub(crate) fn flow(&self, value: &Value) -> String {
-        let entries = || {
-            entries(value)
-                .into_iter()
-                .map(|(name, value)| self.flow_entry(name, value))
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
+        let entries: Vec<String> = entries(value)
+            .into_iter()
+            .map(|(name, value)| self.flow_entry(name, value))
+            .collect();
         match value {
-            Value::Object(_) => format!("{{{}}}", entries()),
-            Value::Array(_) => format!("[{}]", entries()),
+            Value::Object(_) => format!("{{{}}}", entries.join(", ")),
+            Value::Array(_) => format!("[{}]", entries.join(", ")),
             Value::String(text) => self.text(text),
             _ => value.to_string(),
         }
@@ -133,15 +123,16 @@ impl Style {
     }
 }
 
-/// The indentation of each map and list in lines below its key, and whether it is a list.
-fn indentations(text: &str, place: &Place, found: &mut Vec<(bool, usize)>) {
-    for entry in place.entries() {
-        if let (Some(key), Form::Block, true) = (&entry.key, entry.form, place.items.is_empty()) {
-            let indent = column(text, entry.text.start).saturating_sub(column(text, key.start));
-            found.push((entry.fields.is_empty(), indent));
-        }
-        indentations(text, entry, found);
-    }
+/// The indentation of the first map, or list, in lines below its key.
+fn indentation(text: &str, place: &Place, of_list: bool) -> Option<usize> {
+    place.entries().into_iter().find_map(|entry| {
+        let key = entry.key.as_ref().filter(|_| {
+            let is_list = entry.fields.is_empty();
+            entry.form == Form::Block && place.items.is_empty() && is_list == of_list
+        });
+        key.map(|key| column(text, entry.text.start).saturating_sub(column(text, key.start)))
+            .or_else(|| indentation(text, entry, of_list))
+    })
 }
 
 /// The column of a byte, in characters.
