@@ -1,9 +1,6 @@
 //! Fields and names of objects. `NAMESPACE/NAME` identifies an object among others of its kind.
 
-use kube_objects::quantity::Quantity;
 use serde_json::Value;
-
-use crate::foreign::Foreign;
 
 /// A string; `None` if it is missing or has another type.
 pub fn text<'o>(object: &'o Value, pointer: &str) -> Option<&'o str> {
@@ -19,15 +16,6 @@ pub fn items<'o>(
     list.into_iter().flatten()
 }
 
-/// A quantity; `None` if it is invalid.
-pub fn quantity(value: &Value) -> Option<Quantity> {
-    match value {
-        Value::String(text) => Quantity::parse(text),
-        Value::Number(number) => Quantity::parse(&number.to_string()),
-        _ => None,
-    }
-}
-
 /// The name of an object; empty if it is missing.
 pub fn name(object: &Value) -> &str {
     text(object, "/metadata/name").unwrap_or_default()
@@ -41,10 +29,4 @@ pub fn namespace(object: &Value) -> &str {
 /// `NAMESPACE/NAME` of an object.
 pub fn key(object: &Value) -> String {
     format!("{}/{}", namespace(object), name(object))
-}
-
-/// The namespace and the name of a key.
-pub fn parts(key: &str) -> (Foreign, Foreign) {
-    let (namespace, name) = key.split_once('/').unwrap_or(("", key));
-    (Foreign::from(namespace), Foreign::from(name))
 }

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 
 use anstyle::Style;
 use cluster::Gap;
-use cluster::field::parts;
 use cluster::foreign::Foreign;
 use serde::Serialize;
 
@@ -220,13 +219,14 @@ impl Row {
         key: &(impl ToString + ?Sized),
         detail: &str,
     ) -> Self {
-        let (namespace, name) = parts(&key.to_string());
+        let key = key.to_string();
+        let (namespace, name) = key.split_once('/').unwrap_or(("", &key));
         let row = Self {
             effect,
             detail: Foreign::from(detail),
             kind,
-            namespace,
-            name,
+            namespace: namespace.into(),
+            name: name.into(),
             about: BTreeMap::new(),
             command: None,
             severity: effect.properties().0,

@@ -123,7 +123,7 @@ impl World {
             let state = list.state();
             // A check names the other kinds only if it depends on them.
             let is_shown = reader != Reader::Check || matches!(state.kind, POLICY | "Node");
-            let count = seen.count(state.kind);
+            let count = seen.counts.get(state.kind).copied().unwrap_or_default();
             if !state.is_read_by(reader) {
                 continue;
             }
@@ -173,6 +173,8 @@ fn gathered_namespace(file: &Path) -> Option<&str> {
 pub(super) struct Seen {
     /// A hash of each object.
     objects: BTreeMap<(String, String), u64>,
+    /// The number of objects by kind.
+    counts: BTreeMap<String, usize>,
     /// The objects that differ between files.
     differing: BTreeSet<String>,
 }
@@ -182,19 +184,14 @@ impl Seen {
     pub(super) fn is_new(&mut self, kind: &str, key: &str, object: &impl Display) -> bool {
         let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one(object.to_string());
         let known = self.objects.insert((kind.to_owned(), key.to_owned()), hash);
-        if known.is_some_and(|known| known != hash) {
-            let name = key.trim_start_matches('/');
-            self.differing.insert(format!("{kind} {name}"));
+        match known {
+            None => *self.counts.entry(kind.to_owned()).or_default() += 1,
+            Some(known) if known != hash => {
+                let name = key.trim_start_matches('/');
+                self.differing.insert(format!("{kind} {name}"));
+            }
+            Some(_) => {}
         }
         known.is_none()
-    }
-
-    /// The number of objects of a kind.
-    fn count(&self, kind: &str) -> usize {
-        self.objects
-            .keys()
-            .map(|(kind, _)| kind)
-            .filter(|other| *other == kind)
-            .count()
     }
 }

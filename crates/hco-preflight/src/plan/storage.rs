@@ -1,6 +1,7 @@
 //! The storage that new disks request.
 
-use cluster::field::quantity;
+use kube_objects::json::Json;
+use kube_objects::quantity::Quantity;
 use serde::Serialize;
 
 use super::boot_sources::{BootSource, BootSources, Disk};
@@ -33,7 +34,8 @@ impl Storage {
 fn size(source: &BootSource<'_>) -> Option<u64> {
     let volume = source.spec?.pointer("/template/spec")?;
     let disk = volume.get("storage").or(volume.get("pvc"))?;
-    let size = quantity(disk.pointer("/resources/requests/storage")?)?;
+    let requested = disk.pointer("/resources/requests/storage")?.to_string();
+    let size = Quantity::read(Json::parse(requested.as_bytes()).ok()?)?;
     u64::try_from(size.value()?).ok()
 }
 
