@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use policy_host::{HostCalls, Options, Policy};
 use serde_json::Value;
+use wapc::WapcHost;
+use wasmtime_provider::wasmtime::{Engine, Module};
+use wasmtime_provider::{ResourceLimits, WasmtimeEngineProviderBuilder};
 
 use crate::measure::timed;
 
 const UNHURRIED: Options = Options {
     deadline: Duration::from_mins(1),
-    memory: None,
     cache: None,
 };
 
@@ -109,17 +111,25 @@ pub(crate) fn judge(policy: &Policy, payload: &[u8], host: &Arc<Host>) -> Durati
 /// the instance.
 pub(crate) fn least_memory(module: &[u8], payload: &[u8], host: &Arc<Host>) -> usize {
     const PAGE: usize = 64 << 10;
+    let engine = Engine::default();
+    let compiled = Module::new(&engine, module).unwrap();
     let (mut too_little, mut enough) = (0, (host.list.len() * 8 + (64 << 20)) / PAGE);
     while enough - too_little > 1 {
         let pages = usize::midpoint(too_little, enough);
-        let options = Options {
-            memory: Some(pages * PAGE),
-            ..UNHURRIED
+        let provider = WasmtimeEngineProviderBuilder::new()
+            .engine(engine.clone())
+            .module(compiled.clone())
+            .enable_resource_limits(ResourceLimits {
+                max_memory_size: Some(pages * PAGE),
+                max_table_elements: None,
+            })
+            .build();
+        let calls = Arc::clone(host);
+        let dispatch = move |_, _: &str, namespace: &str, operation: &str, payload: &[u8]| {
+            Ok(calls.call(namespace, operation, payload)?)
         };
-        let calls: Arc<dyn HostCalls> = Arc::clone(host) as _;
-        let fits = Policy::from_bytes(module, &options)
-            .is_ok_and(|policy| policy.call("validate", payload, calls).is_ok());
-        if fits {
+        let guest = WapcHost::new(Box::new(provider.unwrap()), Some(Box::new(dispatch)));
+        if guest.is_ok_and(|guest| guest.call("validate", payload).is_ok()) {
             enough = pages;
         } else {
             too_little = pages;

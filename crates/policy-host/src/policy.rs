@@ -10,9 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use wapc::WapcHost;
 use wasmtime_provider::wasmtime::{Config, Engine};
-use wasmtime_provider::{
-    EpochDeadlines, ResourceLimits, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre,
-};
+use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
 
 use crate::cache;
 use crate::host_calls::{HostCalls, failing};
@@ -22,23 +20,10 @@ use crate::host_calls::{HostCalls, failing};
 pub struct Options {
     /// The time limit of an evaluation. Policy-server's default is 2 s.
     pub deadline: Duration,
-    /// The maximum memory of a guest in bytes; `None` means as much as it can address. A guest that exceeds the limit
-    /// traps. Policy-server sets no limit.
-    pub memory: Option<usize>,
     /// The directory that caches the compiled module for the next run, such as
     /// [`cache_directory`](crate::cache_directory); `None` means no cache. If the directory is broken or cannot be
     /// written to, it is not used.
     pub cache: Option<PathBuf>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            deadline: Duration::from_secs(2),
-            memory: None,
-            cache: None,
-        }
-    }
 }
 
 /// A policy's module, compiled once. Several threads can evaluate it at the same time. Each evaluation has its own
@@ -87,10 +72,6 @@ impl Policy {
         let pre = WasmtimeEngineProviderBuilder::new()
             .engine(engine)
             .module(module)
-            .enable_resource_limits(ResourceLimits {
-                max_memory_size: options.memory,
-                max_table_elements: None,
-            })
             .build_pre()
             .map_err(|error| wrong(&error))?;
         Ok(Self {

@@ -2,6 +2,7 @@
 //! the native engine.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use e2e_tests::{Case, ClusterOf, Images, Judged, Objects, Verdict, cases, module};
 use engine::{Permission, Registry, Resource};
@@ -11,8 +12,8 @@ use serde_json::{Value, json};
 #[test]
 fn the_module_answers_as_the_engine() {
     let options = Options {
+        deadline: Duration::from_secs(2),
         cache: Some(module::caches().join("hco-preflight")),
-        ..Options::default()
     };
     let policy = Policy::from_bytes(Policy::embedded_module(), &options).unwrap();
     let (mut wrong, mut repaired) = (Vec::new(), 0);

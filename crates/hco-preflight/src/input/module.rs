@@ -30,7 +30,6 @@ impl Module {
         let options = Options {
             deadline: DEADLINE,
             cache: cache_directory().filter(|_| !no_cache),
-            ..Options::default()
         };
         Ok(Self(match file {
             None => Policy::from_bytes(Policy::embedded_module(), &options)?,

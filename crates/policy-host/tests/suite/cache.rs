@@ -23,7 +23,7 @@ fn guest(answer: u8) -> String {
 fn answer(module: u8, cache: &Path) -> Vec<u8> {
     let options = Options {
         cache: Some(cache.to_owned()),
-        ..Options::default()
+        ..crate::options()
     };
     let policy = Policy::from_bytes(guest(module).as_bytes(), &options).unwrap();
     policy.call("any", b"", failing("no")).unwrap()

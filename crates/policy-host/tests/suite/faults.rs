@@ -146,27 +146,10 @@ fn a_module_that_does_not_answer_is_reported(#[case] module: &str, #[case] start
 
 #[test]
 fn a_file_that_is_no_module_is_reported() {
-    let error = Policy::from_bytes(b"no module", &Options::default());
+    let error = Policy::from_bytes(b"no module", &crate::options());
     let error = error.err().unwrap().to_string();
     assert!(
         error.starts_with("the module cannot be compiled: "),
         "{error}"
     );
-}
-
-#[test]
-fn a_guest_that_wants_more_memory_than_it_may_have_is_an_error_and_the_policy_goes_on() {
-    let options = Options {
-        memory: Some(8 << 20),
-        ..crate::options()
-    };
-    let policy = Policy::from_bytes(Policy::embedded_module(), &options).unwrap();
-    let large = payload(&json!({"x": "x".repeat(16 << 20)}));
-    let error = answer(&policy, &large, nodes()).unwrap_err().to_string();
-    assert!(
-        error.starts_with("the module failed in `validate`: "),
-        "{error}"
-    );
-    let small = answer(&policy, &payload(&json!({})), nodes());
-    assert!(!small.unwrap().accepted);
 }

@@ -17,6 +17,7 @@ mod worst;
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use cluster::{Counts, Node};
 use policy_host::{HostCalls, Objects, Options, Policy};
@@ -31,8 +32,8 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
 fn options() -> Options {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("home/.cache/hco-preflight");
     Options {
+        deadline: Duration::from_secs(2),
         cache: Some(cache),
-        ..Options::default()
     }
 }
 

@@ -58,7 +58,6 @@ fn router(policy: &Policy, api: Api) -> Router {
     let options = Options {
         deadline,
         cache: Some(module::caches().join("hco-preflight")),
-        ..Options::default()
     };
     let module = policy_host::Policy::embedded_module();
     let module = policy_host::Policy::from_bytes(module, &options);
