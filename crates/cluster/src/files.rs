@@ -1,7 +1,7 @@
 //! Reads files: texts, and the objects of a directory tree.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
@@ -56,21 +56,20 @@ pub fn each_object(path: &Path, mut of: impl FnMut(&Path, Value)) -> Result<Vec<
 /// Passes the objects of a file to a function, unless the file is truncated. JSON is read twice, so that a large file is
 /// never in memory as a whole.
 fn each_in_file(file: &Path, of: &mut dyn FnMut(Value)) -> Result<()> {
-    let is_stored = file != Path::new(STDIN) && file.is_file();
     // A pipe can be read only once.
-    let piped = if is_stored { None } else { Some(text(file)?) };
-    let open = || -> io::Result<Box<dyn Read + '_>> {
+    let is_piped = file == Path::new(STDIN) || !file.is_file();
+    let piped = is_piped.then(|| text(file)).transpose()?;
+    let each_in_json = |of: &mut dyn FnMut(Value)| -> Result<()> {
         Ok(match &piped {
-            Some(text) => Box::new(&**text),
-            None => Box::new(BufReader::new(File::open(file)?)),
+            Some(text) => each_in_json(&**text, of)?,
+            None => each_in_json(BufReader::new(File::open(file)?), of)?,
         })
     };
-    let unread = || format!("{} cannot be read", name(file));
-    if each_in_json(open().with_context(unread)?, &mut drop).is_ok() {
+    if each_in_json(&mut drop).is_ok() {
         // This does not fail, unless the file has changed in the meantime.
-        return Ok(each_in_json(open()?, of)?);
+        return each_in_json(of);
     }
-    let text = read_up_to(LIMIT, open()?).with_context(unread)?;
+    let text = piped.map_or_else(|| text(file), Ok)?;
     let objects = objects(&text).map_err(|error| {
         let (name, line, what) = (name(file), error.line, one_line(&error.what));
         anyhow!("{name}:{line}: cannot be read as YAML or JSON: {what}")

@@ -182,12 +182,6 @@ impl State {
         reader == Reader::Snapshot || self.readers.contains(&reader)
     }
 
-    /// Whether it can be missing from files. A command that needs nodes reports that there are none. Without
-    /// preferences, the shipped ones apply, and without KubeVirt, the forecast of its default architecture.
-    fn is_optional(&self) -> bool {
-        matches!(self.kind, "KubeVirt" | "Node") || self.kind.ends_with("Preference")
-    }
-
     fn set_gap(&mut self, reason: String, is_transient: bool) {
         self.gap.get_or_insert(Gap {
             kind: self.kind,

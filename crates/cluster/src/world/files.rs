@@ -9,7 +9,9 @@ use anyhow::Result;
 use kube_objects::text::list;
 use serde_json::Value;
 
-use super::{FILES, GOLDEN, Gap, Node, POLICY, Reader, World, hyperconverged};
+use super::{
+    CLUSTER_PREFERENCE, FILES, GOLDEN, Gap, Node, POLICY, PREFERENCE, Reader, World, hyperconverged,
+};
 use crate::field::{items, key};
 use crate::files;
 use crate::foreign::one_line;
@@ -130,7 +132,13 @@ impl World {
             if is_shown && (state.is_read || state.kind == "Node") {
                 found.push(format!("{} ({count})", state.kind));
             }
-            if !state.is_read && !state.is_optional() {
+            // A command that needs nodes reports that there are none. Without preferences, the shipped ones apply, and
+            // without KubeVirt, the forecast of its default architecture.
+            let is_optional = matches!(
+                state.kind,
+                "KubeVirt" | "Node" | PREFERENCE | CLUSTER_PREFERENCE
+            );
+            if !state.is_read && !is_optional {
                 missing.extend(is_shown.then_some(state.kind));
                 // A must-gather can have the PersistentVolumeClaims of other namespaces.
                 let place = match count {
