@@ -21,4 +21,4 @@ mod yaml;
 pub use edit::{EditError, edited};
 pub use objects::{Object, documents, objects};
 pub use stream::each_in_json;
-pub use text::{LIMIT, ManifestError, decoded, read_up_to};
+pub use text::{LIMIT, ManifestError, read_up_to};

@@ -5,7 +5,7 @@ use serde_json::{Deserializer, Map, Value};
 
 use crate::place::Place;
 use crate::scalar::as_the_server_has_it;
-use crate::text::{ManifestError, decoded};
+use crate::text::ManifestError;
 use crate::yaml::{self, MAX_DOCUMENTS};
 
 /// An object of a file.
@@ -31,9 +31,13 @@ pub fn objects(text: &[u8]) -> Result<Vec<Object>, ManifestError> {
 
 /// The documents before the first syntax error, and that error. A document that is not an object has its own error.
 pub fn documents(text: &[u8]) -> (Vec<Result<Object, ManifestError>>, Option<ManifestError>) {
-    let file = match decoded(text) {
+    let file = match std::str::from_utf8(text) {
         Ok(file) => file,
-        Err(error) => return (Vec::new(), Some(error)),
+        Err(error) => {
+            let before = String::from_utf8_lossy(text.get(..error.valid_up_to()).unwrap_or(text));
+            let what = "the text is not valid UTF-8; save the file as UTF-8";
+            return (Vec::new(), Some(ManifestError::after(&before, 0, what)));
+        }
     };
     let text = file.strip_prefix('\u{feff}').unwrap_or(file);
     let start = file.len() - text.len();

@@ -126,12 +126,13 @@ impl Style {
 /// The indentation of the first map, or list, in lines below its key.
 fn indentation(text: &str, place: &Place, of_list: bool) -> Option<usize> {
     place.entries().into_iter().find_map(|entry| {
-        let key = entry.key.as_ref().filter(|_| {
-            let is_list = entry.fields.is_empty();
-            entry.form == Form::Block && place.items.is_empty() && is_list == of_list
-        });
-        key.map(|key| column(text, entry.text.start).saturating_sub(column(text, key.start)))
-            .or_else(|| indentation(text, entry, of_list))
+        let is_below = entry.form == Form::Block && place.items.is_empty();
+        match &entry.key {
+            Some(key) if is_below && entry.fields.is_empty() == of_list => {
+                Some(column(text, entry.text.start).saturating_sub(column(text, key.start)))
+            }
+            _ => indentation(text, entry, of_list),
+        }
     })
 }
 

@@ -39,12 +39,3 @@ pub fn read_up_to(limit: u64, reader: impl Read) -> io::Result<Vec<u8>> {
     }
     Ok(bytes)
 }
-
-/// The text of a file, with its byte order mark.
-pub fn decoded(bytes: &[u8]) -> Result<&str, ManifestError> {
-    std::str::from_utf8(bytes).map_err(|error| {
-        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
-        let what = "the text is not valid UTF-8; save the file as UTF-8";
-        ManifestError::after(&String::from_utf8_lossy(before), 0, what)
-    })
-}

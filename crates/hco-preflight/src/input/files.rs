@@ -15,7 +15,7 @@ use cluster::foreign::{self, one_line, shell_word};
 use cluster::{Identity, Notes};
 use globset::{Glob, GlobMatcher};
 use kube_objects::text::list;
-use manifest::{ManifestError, Object, decoded, documents};
+use manifest::{ManifestError, Object, documents};
 use serde_json::Value;
 use walkdir::WalkDir;
 
@@ -280,7 +280,7 @@ impl Files {
             path: path.to_owned(),
             root: root.map(Path::to_owned),
             // Files that are not text have no objects.
-            text: decoded(&text).unwrap_or_default().to_owned(),
+            text: String::from_utf8(text).unwrap_or_default(),
             objects,
         });
         for object in &source.objects {
