@@ -60,10 +60,11 @@ fn each_in_file(file: &Path, of: &mut dyn FnMut(Value)) -> Result<()> {
     let is_piped = file == Path::new(STDIN) || !file.is_file();
     let piped = is_piped.then(|| text(file)).transpose()?;
     let each_in_json = |of: &mut dyn FnMut(Value)| -> Result<()> {
-        Ok(match &piped {
+        match &piped {
             Some(text) => each_in_json(&**text, of)?,
             None => each_in_json(BufReader::new(File::open(file)?), of)?,
-        })
+        }
+        Ok(())
     };
     if each_in_json(&mut drop).is_ok() {
         // This does not fail, unless the file has changed in the meantime.
