@@ -15,7 +15,7 @@ use cluster::foreign::Foreign;
 use serde::Serialize;
 
 use crate::exit::Exit;
-use crate::terminal::{DIM, GREEN, RED, YELLOW};
+use crate::terminal::{GREEN, RED, YELLOW};
 
 /// Its consequence for the exit code, the worst one last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -61,11 +61,7 @@ pub(crate) enum Effect {
     /// KubeVirt rejects every change of the VM, and its start.
     #[serde(rename = "rejected")]
     RejectedByKubeVirt,
-    DiskSourceDeleted,
-    DiskSourceReplaced,
     ArchitectureChanges,
-    /// The VM's disk exists and stays, although the disk's source is deleted or replaced.
-    DiskStays,
     WaitsForDisk,
     Unschedulable,
     CannotStart,
@@ -119,7 +115,6 @@ impl Effect {
         match self {
             Self::Ready | Self::ExistingDisk | Self::ProblemEnds => (Severity::Info, GREEN, '✔'),
             Self::Importing => (Severity::Info, YELLOW, '…'),
-            Self::DiskStays => (Severity::Info, DIM, '·'),
             Self::Outdated => (Severity::Warning, YELLOW, '~'),
             Self::Unwanted | Self::SourceUnwanted => (Severity::Warning, YELLOW, '-'),
             Self::Unknown => (Severity::Warning, YELLOW, '?'),
@@ -151,8 +146,6 @@ impl Effect {
             | Self::Orphaned
             | Self::NoNode
             | Self::RejectedByKubeVirt
-            | Self::DiskSourceDeleted
-            | Self::DiskSourceReplaced
             | Self::ArchitectureChanges
             | Self::EmptyMeanwhile
             | Self::NotUpdated => (Severity::Loss, YELLOW, '!'),

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use cluster::Metadata;
 use cluster::field::text;
 use cluster::foreign::Foreign;
-use cluster::{GOLDEN, Metadata};
 use engine::Stopped;
 use operator_models::forecast::unsuffixed;
 use operator_models::ssp::bundle;
@@ -72,11 +72,6 @@ pub(super) struct SourceBefore {
 pub(super) enum Disk {
     Kept,
     Deleted,
-    /// It is a disk from `All`, after the policy became `None`: CDI labels only the disk, and its `DataVolume` creates it
-    /// again.
-    ///
-    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
-    Reimported,
 }
 
 impl<'c> BootSources<'c> {
@@ -157,7 +152,7 @@ impl<'c> BootSources<'c> {
             }
         };
         let report = &hco.report;
-        let mut sources = Self {
+        Self {
             situation,
             is_outstanding,
             architectures: report.workload_architectures.as_deref().unwrap_or_default(),
@@ -165,109 +160,12 @@ impl<'c> BootSources<'c> {
                 .map(|key| (key.clone(), source(key)))
                 .collect(),
             claims: keys(situation.world.claims.iter().map(|claim| &claim.metadata)),
-        };
-        sources.add_collected();
-        sources
-    }
-
-    /// Adds the effects on the DataSources whose disks CDI deletes, and on those that point to them.
-    fn add_collected(&mut self) {
-        for key in self.collected() {
-            // CDI does not update a DataSource with the label of another DataImportCron.
-            let is_managed = (self.all.get(&key))
-                .is_some_and(|source| source.has_new_cron || source.has_label_of_cron());
-            for source in self.all.values_mut() {
-                if source.key == key || source.target().as_ref() == Some(&key) {
-                    source.is_empty_meanwhile |= is_managed;
-                    source.is_lost |= !is_managed;
-                }
-            }
         }
-    }
-
-    /// The DataSources whose disks CDI deletes, because a new or recreated DataImportCron has a former name: the
-    /// `DataVolume`s of former imports still have its label, and there are more than it keeps. Their disks can be in use by
-    /// then, for this DataSource or for another one.
-    ///
-    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `garbageCollectPVCs`.
-    fn collected(&self) -> BTreeSet<Key> {
-        const DEFAULT: u64 = 3;
-        let world = &self.situation.world;
-        let mut collected = BTreeSet::new();
-        // A DataImportCron with the same image imports nothing, and a new one then finds its own disk.
-        for source in self.all.values().filter(|source| {
-            source.has_new_cron && source.is_imported || source.recreated.is_some()
-        }) {
-            let own = source.cron.map(Cron::key);
-            let is_own = |object: &&Metadata| object.cron_key() == own;
-            let volumes = world.volumes.iter().map(|volume| &volume.metadata);
-            let former = keys(volumes.filter(is_own));
-            let kept = source.imports_to_keep().unwrap_or(DEFAULT);
-            let kept = usize::try_from(kept).unwrap_or(usize::MAX);
-            if former.is_empty() || former.len() + usize::from(source.is_imported) <= kept {
-                continue;
-            }
-            let claims = world.claims.iter().map(|claim| &claim.metadata);
-            let of_others = &keys(claims.filter(|claim| !is_own(claim))) & &former;
-            let others = world
-                .sources
-                .iter()
-                .filter(|other| other.disks().any(|disk| of_others.contains(&disk)))
-                .map(|other| other.metadata.key())
-                .filter(|other| !source.has_new_cron || *other != source.key);
-            collected.extend(others);
-            if source.has_new_cron && former.len() > kept && source.replaced().is_some() {
-                collected.insert(source.key.clone());
-            }
-        }
-        collected
     }
 
     /// The boot sources whose changed DataImportCron imports an image.
     pub(super) fn imported(&self) -> impl Iterator<Item = &BootSource<'c>> {
         (self.all.values()).filter(|source| source.changes_cron() && source.is_imported)
-    }
-
-    /// The namespaces of new DataImportCrons that do not contain a boot source yet.
-    ///
-    /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileGoldenImagesNS, which creates only
-    /// the namespace of golden images.
-    pub(super) fn new_namespaces(&self) -> BTreeSet<Foreign> {
-        let existing: BTreeSet<&str> = self
-            .all
-            .values()
-            .filter(|source| source.before.is_some())
-            .map(|source| &source.key)
-            .chain(&self.claims)
-            .map(|key| &*key.namespace)
-            .chain(GOLDEN)
-            .collect();
-        self.all
-            .values()
-            .filter(|source| source.has_new_cron)
-            .map(|source| &*source.key.namespace)
-            .filter(|namespace| !existing.contains(namespace))
-            .map(Foreign::from)
-            .collect()
-    }
-
-    /// The new DataImportCrons whose DataSource another one managed until now. On the DataSources of its VM templates, SSP
-    /// changes the label itself.
-    ///
-    /// MIRRORS: containerized-data-importer c07cdb6f pkg/controller/dataimportcron-controller.go, shouldReconcileCron: it
-    /// does not try again.
-    pub(super) fn often_missed(&self) -> Vec<Foreign> {
-        self.all
-            .values()
-            .filter(|source| source.has_new_cron && source.runs() && source.predecessor.is_some())
-            .filter(|source| {
-                source
-                    .before
-                    .as_ref()
-                    .is_none_or(|before| !before.is_of_ssp)
-            })
-            .filter_map(|source| Some(source.cron?.name.clone()))
-            .collect()
     }
 
     /// Whether a DataSource has an uploaded disk, so that SSP does not create a DataImportCron for it. The disk has the
@@ -473,8 +371,6 @@ fn sources_before(
         .chain(world.snapshots.iter())
         .map(|disk| (disk.metadata.key(), &disk.metadata))
         .collect();
-    let volumes = world.volumes.iter().map(|volume| &volume.metadata);
-    let kept_volumes = keys(volumes.filter(|volume| !volume.is_cleaned_up()));
     let disk = |source: &cluster::DataSource| {
         let key = source.disks().next()?;
         let disk = match disks.get(&key) {
@@ -482,12 +378,10 @@ fn sources_before(
             None if are_disks_read => return None,
             None => &source.metadata,
         };
-        Some(if !disk.is_cleaned_up() {
-            Disk::Kept
-        } else if kept_volumes.contains(&key) {
-            Disk::Reimported
-        } else {
+        Some(if disk.is_cleaned_up() {
             Disk::Deleted
+        } else {
+            Disk::Kept
         })
     };
     let before = |source: &cluster::DataSource| SourceBefore {

@@ -88,8 +88,6 @@ impl Plan<'_> {
         let affected = self.of_effects(&[
             Effect::NoNode,
             Effect::RejectedByKubeVirt,
-            Effect::DiskSourceDeleted,
-            Effect::DiskSourceReplaced,
             Effect::ArchitectureChanges,
         ]);
         let mut parts: Vec<String> = [

@@ -12,10 +12,8 @@ use operator_models::ssp::data_sources::Key;
 
 use crate::input::{Hco, Situation, has_virt_handler};
 use crate::plan::Plan;
-use crate::plan::boot_sources::BootSources;
 use crate::report::{Forecast, is_in};
-use crate::rows::words::{self, OTHER_SOURCE};
-use crate::rows::{Effect, Row};
+use crate::rows::{Effect, Row, words};
 
 pub(super) fn affected(plan: &Plan<'_>) -> BTreeSet<Row> {
     let (sides, situation) = (Sides::new(plan), plan.situation);
@@ -153,7 +151,6 @@ impl<'w> Sides<'w> {
             .and_then(|node| self.orphaned(key, machine, node, chosen))
             .unzip();
         let mut rows = Vec::from_iter(orphaned);
-        rows.extend(machine.into_iter().flat_map(|machine| self.disks(machine)));
         rows.extend(machine.and_then(|machine| self.pinned(machine, node)));
         let runs_on = node
             .and_then(|node| Some(&*self.nodes.get(node)?.0.architecture))
@@ -182,30 +179,6 @@ impl<'w> Sides<'w> {
             before,
             after,
         })
-    }
-
-    /// The effects on the disks that a VM creates from boot sources that are deleted or replaced.
-    fn disks(&self, machine: &Machine) -> Vec<Row> {
-        let plan = self.plan;
-        let has_disks = machine.has_disks(self.unfinished.as_ref());
-        let row = |source: Key| {
-            let loss_in = |sources| loss(sources, &source, machine, has_disks);
-            let (effect, loss, advice) = loss_in(&plan.sources)?;
-            let is_pending = plan
-                .pending
-                .as_ref()
-                .is_some_and(|pending| loss_in(pending).is_some());
-            let is_in_time = plan.situation.is_asked && !is_pending;
-            let detail = words::disk(&source, &loss, has_disks, is_in_time, advice);
-            let effect = if has_disks == Some(true) {
-                Effect::DiskStays
-            } else {
-                effect
-            };
-            let row = row(&machine.metadata.key(), effect, &detail);
-            Some(if is_pending { row.pending() } else { row })
-        };
-        machine.sources().filter_map(row).collect()
     }
 
     /// The effect on a VM whose node leaves, or is left by virt-handler, and whether its advice says that it gets the
@@ -303,39 +276,6 @@ impl<'w> Sides<'w> {
 
 fn row(key: &Key, effect: Effect, detail: &str) -> Row {
     Row::new(effect, "VirtualMachine", key, detail)
-}
-
-/// The change of a disk's DataSource as a clause, with the advice for a disk that does not exist yet. `None` if nothing
-/// happens.
-fn loss(
-    sources: &BootSources<'_>,
-    source: &Key,
-    machine: &Machine,
-    has_disks: Option<bool>,
-) -> Option<(Effect, String, &'static str)> {
-    let source = sources.all.get(source)?;
-    let (effect, clause, advice) = if source.is_deleted {
-        (Effect::DiskSourceDeleted, words::IS_DELETED, OTHER_SOURCE)
-    } else if source.is_lost {
-        let clause = words::NO_DISK_ANY_MORE;
-        (Effect::DiskSourceDeleted, clause, OTHER_SOURCE)
-    } else if source.is_empty_meanwhile {
-        (Effect::DiskSourceReplaced, words::HAS_NO_DISK, words::AGAIN)
-    } else {
-        // It points to a DataSource for another architecture than the VM sets.
-        let own = machine
-            .own_architecture()
-            .filter(|_| has_disks != Some(true))?;
-        let target = source
-            .key
-            .beside(source.retarget.as_ref()?.to.as_ref()?.raw());
-        let target = sources.all.get(&target)?.expected?;
-        let label = &target.architecture_label;
-        let clause = words::moved(&target.name, label);
-        let is_other = !["", own].contains(&label.raw());
-        return is_other.then_some((Effect::DiskSourceReplaced, clause, OTHER_SOURCE));
-    };
-    Some((effect, clause.to_owned(), advice))
 }
 
 /// The architecture with which a VM starts.

@@ -174,7 +174,6 @@ fn lost(source: &BootSource<'_>) -> String {
         (Some(other), false, _) => words::pointer(Effect::Lost, other),
         (None, false, _) => words::NO_DISK_ANY_MORE.to_owned(),
         (None, true, Some(Disk::Kept)) => words::DELETED_DISK_STAYS.to_owned(),
-        (None, true, Some(Disk::Reimported)) => words::DELETED_DISK_AGAIN.to_owned(),
         (None, true, _) => words::DELETED_WITH_DISK.to_owned(),
     }
 }
@@ -208,9 +207,8 @@ fn imported(sources: &BootSources<'_>, source: &BootSource<'_>) -> String {
 pub(super) fn cautions(plan: &Plan<'_>) -> Vec<String> {
     /// The annotation with the patch that HCO applies to SSP.
     const PATCH: &str = "/metadata/annotations/ssp.kubevirt.io~1jsonpatch";
-    let (sources, situation) = (&plan.sources, plan.situation);
-    let namespaces = sources.new_namespaces();
-    let mut cautions: Vec<String> = namespaces.iter().map(words::missing_namespace).collect();
+    let situation = plan.situation;
+    let mut cautions = Vec::new();
     let [before, after] = plan.reports;
     let is_on = |report: &Report| report.multi_arch_import == Some(Import::Enabled);
     let number = |report: &Report| report.nodes.as_ref().map_or(0, BTreeMap::len);
@@ -227,10 +225,6 @@ pub(super) fn cautions(plan: &Plan<'_>) -> Vec<String> {
     }
     if situation.after.object.pointer(PATCH).is_some() {
         cautions.push(words::PATCH_IGNORED.to_owned());
-    }
-    let missed = sources.often_missed();
-    if !missed.is_empty() {
-        cautions.push(words::often_missed(&missed));
     }
     cautions
 }

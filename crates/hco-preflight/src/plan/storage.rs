@@ -4,9 +4,9 @@ use kube_objects::json::Json;
 use kube_objects::quantity::Quantity;
 use serde::Serialize;
 
-use super::boot_sources::{BootSource, BootSources, Disk};
+use super::boot_sources::{BootSource, BootSources};
 
-/// The disks that the DataImportCrons of the forecast import, and the deleted disks that are imported again.
+/// The disks that the DataImportCrons of the forecast import.
 #[derive(Debug, Serialize)]
 pub(super) struct Storage {
     pub(super) disks: usize,
@@ -18,10 +18,7 @@ pub(super) struct Storage {
 
 impl Storage {
     pub(super) fn new(sources: &BootSources<'_>) -> Self {
-        let reimported = (sources.all.values())
-            .filter(|source| source.is_lost && source.disk() == Some(&Disk::Reimported))
-            .map(|_| None);
-        let sizes: Vec<Option<u64>> = sources.imported().map(size).chain(reimported).collect();
+        let sizes: Vec<Option<u64>> = sources.imported().map(size).collect();
         let known = sizes.iter().flatten();
         Self {
             disks: sizes.len(),

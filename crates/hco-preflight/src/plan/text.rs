@@ -1,18 +1,16 @@
 //! The text output of a plan.
 
-use std::collections::BTreeSet;
-
 use cluster::foreign::lines;
 
 use super::Plan;
 use super::storage::{Storage, readable};
 use crate::prose::{count, folded, line};
 use crate::report::NAMED;
+use crate::rows::Effect;
 use crate::rows::facts::Fact;
 use crate::rows::no_forecast::NoForecast;
 use crate::rows::text::{self, by_effect, by_namespace, of_effects, of_kind, with_effects};
-use crate::rows::{Effect, Row};
-use crate::terminal::{BOLD, DIM, RED, YELLOW};
+use crate::terminal::{BOLD, RED, YELLOW};
 
 /// Renders the plan. With `all`, it names all VMs.
 pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
@@ -44,7 +42,10 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     ] {
         of_effects(&mut text, title, &plan.rows, &[effect]);
     }
-    machines(&mut text, &plan.rows, all);
+    let machines = of_kind(&plan.rows, "VirtualMachine");
+    let limit = if all { usize::MAX } else { NAMED };
+    let hint = " (--all-vms names them)";
+    by_effect(&mut text, "virtual machines", &machines, limit, hint);
     boot_sources(&mut text, plan);
     storage(&mut text, plan);
     of_effects(&mut text, "not read", &plan.rows, &[Effect::NotRead]);
@@ -54,28 +55,6 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
         line!(text, "{}", folded(line, 2));
     }
     text
-}
-
-/// The VMs that the change affects. VMs that keep their disks are only counted, unless the user wants all names.
-fn machines(text: &mut String, rows: &[Row], all: bool) {
-    let (unchanged, affected): (Vec<&Row>, Vec<&Row>) = of_kind(rows, "VirtualMachine")
-        .into_iter()
-        .partition(|row| row.effect == Effect::DiskStays && !all);
-    let limit = if all { usize::MAX } else { NAMED };
-    let hint = " (--all-vms names them)";
-    by_effect(text, "virtual machines", &affected, limit, hint);
-    let keep: BTreeSet<_> = unchanged.into_iter().map(Row::key).collect();
-    if keep.is_empty() {
-        return;
-    }
-    if affected.is_empty() {
-        line!(text, "\n{BOLD}virtual machines{BOLD:#}");
-    }
-    let what = match keep.len() {
-        1 => "1 VM keeps its disk, although its boot source changes".to_owned(),
-        number => format!("{number} VMs keep their disks, although their boot sources change"),
-    };
-    line!(text, "  {DIM}· {what}{hint}{DIM:#}");
 }
 
 /// Why the policy or HCO denies the object, and the consequences.

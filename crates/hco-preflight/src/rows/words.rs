@@ -5,7 +5,7 @@ use cluster::foreign::{Foreign, one_line};
 use operator_models::ssp::data_sources::Key;
 
 use super::Effect;
-use crate::report::{Cron, Finding, listed, some};
+use crate::report::{Cron, Finding, listed};
 
 // The HyperConverged, SSP, and the whole cluster.
 
@@ -98,12 +98,6 @@ fn rejected_field(cron: &Cron) -> String {
 
 pub(crate) const NEVER_SETTLES: &str = "Two DataImportCrons have the same name now: which one SSP keeps, and whether its disk stays, is undefined.";
 
-pub(crate) fn missing_namespace(name: &Foreign) -> String {
-    format!(
-        "The namespace {name} has to exist before the change: HCO and SSP do not create it, and without it SSP stops."
-    )
-}
-
 pub(crate) fn no_labels(default_architecture: &Foreign) -> String {
     format!(
         "Boot sources that are imported without the multi-architecture import are not labelled with the architecture of their image: new VMs that are made from them get the architecture that they set, or the one in an older label, or {default_architecture}, whatever the architecture of the image, and may not boot."
@@ -113,13 +107,6 @@ pub(crate) fn no_labels(default_architecture: &Foreign) -> String {
 pub(crate) const NOTHING_IMPORTED_AGAIN: &str = "The placement imports nothing again: disks that were imported on a node of another architecture stay as they are. To import such a disk again, delete it.";
 
 pub(crate) const PATCH_IGNORED: &str = "The plan ignores the jsonpatch annotation for SSP, except for a literal value of the import: HCO applies it, and denies the object if it cannot be applied.";
-
-pub(crate) fn often_missed(crons: &[Foreign]) -> String {
-    format!(
-        "CDI often misses a new DataImportCron that takes over the DataSource of another one ({}): then it imports nothing, and with retentionPolicy None, the boot source is lost. If that happens, run the command that `check` of the cluster prints.",
-        some(crons)
-    )
-}
 
 // The state of a boot source.
 
@@ -335,9 +322,6 @@ pub(crate) const DELETED: &str = "deleted";
 pub(crate) const DELETED_WITHOUT_DISK: &str = "deleted; it had no disk";
 pub(crate) const DELETED_WITH_DISK: &str = "deleted with its disk";
 pub(crate) const DELETED_DISK_STAYS: &str = "deleted; its disk stays";
-pub(crate) const DELETED_DISK_AGAIN: &str =
-    "deleted; its disk is deleted and imported again, and stays until you delete its DataVolume";
-
 pub(crate) const NO_DISK_ANY_MORE: &str = "has no disk any more";
 
 // VMs.
@@ -488,51 +472,6 @@ pub(crate) fn of_preference(name: &str) -> String {
 pub(crate) fn of_label(namespace: &str, name: &str) -> String {
     format!("the label of DataSource {namespace}/{name}")
 }
-
-/// The change of a disk's DataSource, for a disk that exists or not, or of which this is unknown.
-pub(crate) fn disk(
-    source: &Key,
-    loss: &str,
-    exists: Option<bool>,
-    is_in_time: bool,
-    advice: &str,
-) -> String {
-    let in_time = if is_in_time {
-        "let it finish before the change, or "
-    } else {
-        ""
-    };
-    match exists {
-        Some(true) => format!("the disk stays; {source}, from which it was made, {loss}"),
-        Some(false) => {
-            format!("its disk is still to be made from {source}, which {loss}; {in_time}{advice}")
-        }
-        None => {
-            format!(
-                "its disk is made from {source}, which {loss}; a disk that is already made stays"
-            )
-        }
-    }
-}
-
-// The change of a disk's DataSource.
-pub(crate) const IS_DELETED: &str = "is deleted";
-pub(crate) const HAS_NO_DISK: &str = "has no disk until the import is done";
-
-pub(crate) fn moved(target: &Foreign, label: &Foreign) -> String {
-    format!("now points to {target}, which is for {label}")
-}
-
-pub(crate) const OTHER_SOURCE: &str = "use another boot source";
-
-/// The advice for a VM whose disk was not created before its boot source was imported again. CDI authorized the clone
-/// for the disk that existed when the `DataVolume` was created.
-///
-/// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/datavolume-mutate.go, `Admit`;
-/// pkg/controller/common/util.go, `validateTokenData`; kubevirt pkg/virt-controller/watch/vm/vm.go,
-/// `handleDataVolumes`.
-pub(crate) const AGAIN: &str =
-    "delete its DataVolume after the import, and KubeVirt creates the DataVolume again";
 
 pub(crate) fn waits_for(source: &Key, state: &str) -> String {
     format!("its disk is still to be created from {source}, which {state}")

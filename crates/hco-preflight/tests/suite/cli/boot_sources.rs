@@ -80,15 +80,6 @@ fn made_for_both(template: &Value) -> Vec<Value> {
     made_of(template, &["amd64", "arm64"])
 }
 
-/// The `DataVolume`s of the disks of `mine`, with the label of a cron for each architecture.
-fn data_volumes(cron: &str) -> [Value; 2] {
-    ["amd64", "arm64"].map(|architecture| {
-        let labels = json!({"cdi.kubevirt.io/dataImportCron": format!("{cron}-{architecture}")});
-        let name = format!("mine-{architecture}-0123456789ab");
-        golden("DataVolume", &name, json!({"metadata": {"labels": labels}}))
-    })
-}
-
 fn hyperconverged(templates: &[Value], is_on: bool) -> Value {
     super::objects::hyperconverged(json!({"spec": {
         "enableCommonBootImageImport": false,
@@ -262,70 +253,6 @@ fn with_effect(plan: &Value, effect: &str) -> Value {
     rows.map(|row| Value::from(name(row))).collect()
 }
 
-/// CDI deletes the disks of former imports with the name, although they are in use.
-#[test]
-fn a_former_name_with_another_image_loses_the_disks() {
-    let template = template("mine", "All");
-    let url = "docker://registry.example.com/mine:2";
-    let edits =
-        json!({"/metadata/name": "former-cron", "/spec/template/spec/source/registry/url": url});
-    let after = edited(&template, &edits);
-    let labels = json!({"cdi.kubevirt.io/dataImportCron": "former-cron-amd64"});
-    for (count, is_empty) in [(0, false), (5, true)] {
-        let mut objects = made_for_both(&template);
-        objects.extend((0..count).map(|number| {
-            let name = format!("mine-amd64-{number}");
-            golden("DataVolume", &name, json!({"metadata": {"labels": labels}}))
-        }));
-        let plan = json_of(&changed(from_ref(&template), &objects, from_ref(&after)));
-        let empty = with_effect(&plan, "empty-meanwhile").to_string();
-        assert_eq!(
-            empty.contains("kubevirt-os-images/mine-amd64"),
-            is_empty,
-            "{count}: {plan:#}"
-        );
-    }
-}
-
-/// After two renames, the disk in use has the label of the former name, and its `DataVolume` the label of this one.
-#[test]
-fn a_recreated_cron_that_keeps_fewer_imports_deletes_the_disk_in_use() {
-    let template = edited(&template("mine", "All"), &json!({"/spec/importsToKeep": 3}));
-    let former = edited(&template, &json!({"/metadata/name": "former-cron"}));
-    let is_cron = |object: &Value| object["kind"] == "DataImportCron";
-    let mut objects = made_for_both(&former);
-    objects.retain(|object| !is_cron(object));
-    objects.extend(made_for_both(&template).into_iter().filter(is_cron));
-    objects.extend(data_volumes("mine-cron"));
-    let labels = json!({"cdi.kubevirt.io/dataImportCron": "mine-cron-amd64"});
-    let later = json!({"metadata": {"labels": labels}});
-    objects.push(golden("DataVolume", "mine-amd64-ba9876543210", later));
-    objects.push(disk("mine-amd64-ba9876543210", &labels));
-    let before = hyperconverged(from_ref(&template), true);
-    for (kept, lost) in [(2, json!([])), (1, in_golden(&["mine", "mine-amd64"]))] {
-        let edits = json!({"/spec/retentionPolicy": "None", "/spec/importsToKeep": kept});
-        let after = hyperconverged(&[edited(&template, &edits)], true);
-        let plan = json_of(&planned(&before, &objects, Some(&after)));
-        assert_eq!(with_effect(&plan, "lost"), lost, "{kept}: {plan:#}");
-    }
-}
-
-/// The `DataVolume` keeps the label of the `DataImportCron` that created it, although the template was renamed since.
-#[test]
-fn a_former_name_for_another_data_source_deletes_the_disk_in_use() {
-    let template = template("mine", "All");
-    let edits = json!({"/metadata/name": "former-cron", "/spec/managedDataSource": "other"});
-    let former = edited(&template, &edits);
-    let volumes = data_volumes("former-cron").to_vec();
-    let objects = [made_for_both(&template), volumes].concat();
-    let disks = in_golden(&["mine", "mine-amd64", "mine-arm64"]);
-    let both = [template.clone(), former.clone()];
-    for (after, list) in [(&both[..], "empty-meanwhile"), (&[former], "lost")] {
-        let plan = json_of(&changed(from_ref(&template), &objects, after));
-        assert_eq!(with_effect(&plan, list), disks, "{plan:#}");
-    }
-}
-
 /// SSP deletes its DataSources, and CDI keeps their disks because of the retention policy.
 #[test]
 fn a_deleted_data_source_leaves_its_disk() {
@@ -440,25 +367,6 @@ fn a_label_that_is_wrong_already_is_outstanding() {
     run(&words).exits(1);
 }
 
-/// SSP keeps the pointer in its own namespace, even if the template has another namespace.
-#[test]
-fn a_namespace_that_is_missing_is_named() {
-    let template = [template("mine", "All")];
-    let made = made_of(&template[0], &["amd64"]);
-    let moved = [edited(
-        &template[0],
-        &json!({"/metadata/namespace": "my-images"}),
-    )];
-    let words = changed(&template, &made, &moved);
-    // No operator creates the namespace.
-    let row = "! The namespace my-images has to exist before the change: HCO and SSP do not create it, and without it SSP stops.";
-    shows(&words, &[row]);
-    let other = &json!({"/metadata/name": "other", "/metadata/namespace": "my-images"});
-    let there: Vec<Value> = made.iter().map(|object| edited(object, other)).collect();
-    let words = changed(&template, &[made, there].concat(), &moved);
-    run(&words).lacks(&["has to exist before the change"]);
-}
-
 /// The disk of a running VM has the architecture of its node, whatever KubeVirt would choose.
 #[rstest]
 #[case::where_it_will_be_started(Some("a-1"), "")]
@@ -493,31 +401,6 @@ fn the_disk_of_a_running_virtual_machine_is_of_its_node(
     assert_eq!(machine["decides"], decides, "{plan:#}");
 }
 
-/// A VM cannot wait for a boot source that is deleted even without the change.
-#[test]
-fn a_boot_source_that_goes_anyway_cannot_be_waited_for() {
-    let template = template("mine", "None");
-    let mut objects = made_of(&template, &["amd64"]);
-    objects.push(machine("mine-amd64", "Provisioning"));
-    let schedule = edited(&template, &json!({"/spec/schedule": "0 6 * * *"}));
-    let [with, again] = [template, schedule].map(|template| hyperconverged(&[template], true));
-    let without = hyperconverged(&[], true);
-    let edits = json!({"/spec/enableCommonBootImageImport": true});
-    let common = edited(&without, &edits);
-    let before_the_change = "; let it finish before the change, or use another boot source";
-    let again_later = "; let it finish before the change, or delete its DataVolume after the import, and KubeVirt creates the DataVolume again";
-    for (before, after, end) in [
-        (&with, &without, before_the_change),
-        (&with, &again, again_later),
-        (&without, &common, "; use another boot source"),
-    ] {
-        let plan = json_of(&planned(before, &objects, Some(after)));
-        let machines = rows(&plan, "VirtualMachine");
-        let detail = machines[0]["detail"].as_str().unwrap();
-        assert!(detail.ends_with(end), "{end}: {detail}");
-    }
-}
-
 /// Imported boot sources of SSP's VM templates are deleted like any others.
 #[test]
 fn the_status_names_what_ssp_deletes_of_its_own() {
@@ -549,18 +432,6 @@ fn a_pointer_that_is_taken_away_is_not_there_any_more() {
     shows(&planned(&before, &made, Some(&after)), &[row]);
 }
 
-/// The policy was `All` when the disk was imported, and is `None` now.
-#[test]
-fn a_disk_whose_data_volume_stays_is_imported_again() {
-    let template = template("mine", "None");
-    let objects = [made_for_both(&template), data_volumes("mine-cron").to_vec()].concat();
-    let words = changed(&[template], &objects, &[]);
-    let row = "- mine-arm64 deleted; its disk is deleted and imported again, and stays until you delete its DataVolume";
-    shows(&words, &[row]);
-    let disks = json!({"disks": 2, "bytes": 0, "unknown": 2});
-    assert_eq!(json_of(&words)["storage"], disks);
-}
-
 #[test]
 fn a_data_import_cron_that_never_imported_imports_when_it_is_recreated() {
     let template = template("mine", "All");
@@ -584,17 +455,6 @@ fn a_disk_is_imported_again_beside_a_users_disk() {
     let after = edited(&template, &json!({"/spec/schedule": "0 1 * * *"}));
     let plan = json_of(&changed(&[template], &objects, &[after]));
     assert_eq!(plan["storage"]["disks"], 2, "{plan:#}");
-}
-
-/// CDI does not try again after it has found the label of the old DataImportCron.
-#[test]
-fn a_data_import_cron_that_cdi_may_miss_is_named() {
-    let remark = "CDI often misses a new DataImportCron that takes over the DataSource of another one (new-cron-amd64, new-cron-arm64)";
-    for (source, is_named) in [("mine", true), ("fedora", false)] {
-        let edits = json!({"/metadata/name": "new-cron"});
-        let plan = text_of(&words(&template(source, "All"), &edits));
-        assert_eq!(plan.contains(remark), is_named, "{source}: {plan}");
-    }
 }
 
 #[test]

@@ -195,26 +195,6 @@ fn what_is_imported_again_requests_storage() {
     text.lacks(&["\nstorage of new disks\n"]);
 }
 
-/// A pointer moves to the disk of another architecture, so a disk that is created from it later would not boot.
-#[test]
-fn a_pointer_that_moves_affects_disks_that_do_not_exist_yet() {
-    let file = changed(&[NO_PLACEMENT, SAME_IMAGE, FOR_ARM64]);
-    for (architecture, status, is_affected) in [
-        ("amd64", "Provisioning", true),
-        ("amd64", "Running", false),
-        ("arm64", "Provisioning", false),
-    ] {
-        let mut vm = machine("my-image", status);
-        vm["spec"]["template"]["spec"]["architecture"] = json!(architecture);
-        let plan = json_of(&format!("plan -f {file} --from {}", beside(&[vm])));
-        let affected = "vm: disk-source-replaced".to_owned();
-        let wanted = is_affected.then_some(affected);
-        assert_eq!(effects(&plan, "VirtualMachine"), Vec::from_iter(wanted));
-        let part = "which now points to my-image-arm64, which is for arm64; let it finish";
-        assert_eq!(plan["rows"].to_string().contains(part), is_affected);
-    }
-}
-
 /// A must-gather can lack the namespace of golden images.
 #[test]
 fn disks_are_read_with_the_namespace_of_golden_images() {
