@@ -68,8 +68,6 @@ struct Plan<'c> {
     /// Why the operators do not create boot sources from the object.
     no_forecast: Option<&'c NoForecast>,
     sources: BootSources<'c>,
-    /// The changes that the operators will make even without the requested change.
-    pending: Option<BootSources<'c>>,
     facts: Vec<Fact>,
     rows: Vec<Row>,
 }
@@ -98,10 +96,6 @@ impl<'c> Plan<'c> {
                 situation.changes().filter(|_| is_stored),
                 !situation.is_asked,
             ),
-            pending: situation.pending.as_ref().map(|changes| {
-                let (hco, forecast) = (situation.current(), situation.forecast_before.as_ref());
-                BootSources::new(situation, hco, forecast, Some(changes), true)
-            }),
             // The nodes do not change because the object is new.
             facts: Fact::all(situation, before.map_or([report; 2], |_| reports)),
             rows: Vec::new(),
@@ -181,7 +175,7 @@ impl<'c> Plan<'c> {
         }
         let changed = self.facts.iter().filter(|fact| fact.changes);
         rows.extend(changed.map(|fact| self.row(Effect::ValueChanges, &fact.text())));
-        rows.extend(machines::affected(self));
+        rows.extend(machines::affected(self.situation));
         let stops = self.stops();
         let is_stopped = !stops.is_empty();
         rows.extend(stops);
@@ -193,7 +187,18 @@ impl<'c> Plan<'c> {
             let cautions = rows::cautions(self);
             rows.extend(cautions.iter().map(|what| self.row(Effect::Caution, what)));
         }
-        let pending = self.pending.as_ref().map(rows::rows).unwrap_or_default();
+        let situation = self.situation;
+        let pending = situation.pending.as_ref().map(|changes| {
+            let (hco, forecast) = (situation.current(), situation.forecast_before.as_ref());
+            rows::rows(&BootSources::new(
+                situation,
+                hco,
+                forecast,
+                Some(changes),
+                true,
+            ))
+        });
+        let pending = pending.unwrap_or_default();
         // Outstanding changes that the requested change prevents are left out. Other nodes can change the details.
         let is_same = |asked: &[Row], pending: &[Row]| {
             asked == pending

@@ -64,14 +64,8 @@ pub(super) struct SourceBefore {
     /// The DataImportCron in its label.
     owner: Option<Key>,
     is_of_ssp: bool,
-    pub(super) disk: Option<Disk>,
-}
-
-/// What happens to an existing disk when its DataImportCron is deleted.
-#[derive(PartialEq, Eq)]
-pub(super) enum Disk {
-    Kept,
-    Deleted,
+    /// Whether its disk stays when its DataImportCron is deleted; `None` if it has no disk.
+    pub(super) disk_stays: Option<bool>,
 }
 
 impl<'c> BootSources<'c> {
@@ -159,7 +153,9 @@ impl<'c> BootSources<'c> {
             all: (names.into_iter())
                 .map(|key| (key.clone(), source(key)))
                 .collect(),
-            claims: keys(situation.world.claims.iter().map(|claim| &claim.metadata)),
+            claims: (situation.world.claims.iter())
+                .map(|claim| claim.metadata.key())
+                .collect(),
         }
     }
 
@@ -172,10 +168,10 @@ impl<'c> BootSources<'c> {
     /// name of the DataSource or, for the default architecture, the name without the suffix.
     pub(super) fn is_uploaded(&self, key: &Key) -> bool {
         let points_here = |pointer: &BootSource<'_>| {
-            let retarget = pointer.retarget.as_ref();
-            let now = retarget.and_then(|retarget| retarget.to.as_ref());
-            now.is_some_and(|target| *target.raw() == *key.name)
-                || pointer.target().as_ref() == Some(key)
+            let target = pointer
+                .expected
+                .and_then(|expected| expected.points_to.as_ref());
+            target.is_some_and(|target| *target.raw() == *key.name)
         };
         let default = key.name.rsplit_once('-').map(|(name, _)| key.beside(name));
         self.claims.contains(key)
@@ -209,7 +205,7 @@ impl BootSource<'_> {
             "before": before.map(|before| json!({
                 "pointsTo": before.points_to,
                 "dataImportCron": before.owner.as_ref().map(|owner| &*owner.name),
-                "hasDisk": before.disk.is_some(),
+                "hasDisk": before.disk_stays.is_some(),
             })),
             "after": exists.then(|| json!({
                 "pointsTo": points_to,
@@ -222,22 +218,17 @@ impl BootSource<'_> {
         })
     }
 
-    /// The DataSource that it points to.
-    fn target(&self) -> Option<Key> {
-        Some(self.key.beside(self.expected?.points_to.as_ref()?.raw()))
-    }
-
     /// The DataSource that it points to before the change.
     pub(super) fn pointed_to(&self) -> Option<&Foreign> {
         self.before.as_ref()?.points_to.as_ref()
     }
 
     pub(super) fn has_disk(&self) -> bool {
-        self.disk().is_some()
+        self.disk_stays().is_some()
     }
 
-    pub(super) fn disk(&self) -> Option<&Disk> {
-        self.before.as_ref()?.disk.as_ref()
+    pub(super) fn disk_stays(&self) -> Option<bool> {
+        self.before.as_ref()?.disk_stays
     }
 
     /// Whether CDI imports an image for its DataImportCron.
@@ -251,31 +242,20 @@ impl BootSource<'_> {
         self.has_new_cron || self.recreated.is_some()
     }
 
-    /// Whether it has the label of its DataImportCron before the change.
-    fn has_label_of_cron(&self) -> bool {
-        let owner = self
-            .before
-            .as_ref()
-            .and_then(|before| before.owner.as_ref());
-        (self.cron).is_some_and(|cron| owner == Some(&cron.key()))
-    }
-
     /// The deleted DataImportCron whose DataSource and disk a new one takes over.
     pub(super) fn replaced(&self) -> Option<&str> {
         let has_no_disk = self.is_empty_meanwhile || self.is_lost;
         self.predecessor.as_deref().filter(|_| !has_no_disk)
     }
 
-    fn imports_to_keep(&self) -> Option<u64> {
-        self.spec?.get("importsToKeep")?.as_u64()
-    }
-
     /// Whether CDI deletes each disk after the import.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectOldImports.
     pub(super) fn keeps_none(&self) -> bool {
-        let collects = self.spec.and_then(|spec| text(spec, "/garbageCollect")) != Some("Never");
-        collects && self.imports_to_keep() == Some(0)
+        self.spec.is_some_and(|spec| {
+            spec.get("importsToKeep").and_then(Value::as_u64) == Some(0)
+                && text(spec, "/garbageCollect") != Some("Never")
+        })
     }
 
     /// Why CDI does not update the DataSource of a DataImportCron: the DataSource has the label of another one, or
@@ -291,8 +271,9 @@ impl BootSource<'_> {
         // CDI finds the disk of the same image, and sets the label of the new DataImportCron on the disk and the
         // DataSource. MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
         let is_taken_over =
-            before.disk == Some(Disk::Kept) && self.replaced().is_some() && !self.is_imported;
-        let is_updated = is_deleted || is_of_ssp || is_taken_over || self.has_label_of_cron();
+            before.disk_stays == Some(true) && self.replaced().is_some() && !self.is_imported;
+        let has_label = before.owner == self.cron.map(Cron::key);
+        let is_updated = is_deleted || is_of_ssp || is_taken_over || has_label;
         if is_updated || !self.runs() {
             return None;
         }
@@ -354,11 +335,7 @@ fn sources_before(
                 points_to: known.get(key).and_then(|source| source.points_to.clone()),
                 is_of_ssp: owner.is_none() || is_of_bundle(key),
                 owner,
-                disk: Some(if is_deleted {
-                    Disk::Deleted
-                } else {
-                    Disk::Kept
-                }),
+                disk_stays: Some(!is_deleted),
             }
         };
         return expected
@@ -371,34 +348,26 @@ fn sources_before(
         .chain(world.snapshots.iter())
         .map(|disk| (disk.metadata.key(), &disk.metadata))
         .collect();
-    let disk = |source: &cluster::DataSource| {
+    let disk_stays = |source: &cluster::DataSource| {
         let key = source.disks().next()?;
         let disk = match disks.get(&key) {
             Some(disk) => disk,
             None if are_disks_read => return None,
             None => &source.metadata,
         };
-        Some(if disk.is_cleaned_up() {
-            Disk::Deleted
-        } else {
-            Disk::Kept
-        })
+        Some(!disk.is_cleaned_up())
     };
     let before = |source: &cluster::DataSource| SourceBefore {
         points_to: (source.points_to.as_ref()).map(|target| Foreign::from(&*target.name)),
         owner: source.metadata.cron_key(),
         is_of_ssp: source.metadata.is_of_ssp(),
-        disk: disk(source),
+        disk_stays: disk_stays(source),
     };
     let sources = world.sources.by(|source| source.metadata.key());
     sources
         .into_iter()
         .map(|(key, source)| (key, before(source)))
         .collect()
-}
-
-fn keys<'m>(objects: impl Iterator<Item = &'m Metadata>) -> BTreeSet<Key> {
-    objects.map(Metadata::key).collect()
 }
 
 /// The specs of an object's templates by name: the templates of the spec, and the templates that HCO adds, as far as the

@@ -11,12 +11,11 @@ use operator_models::ssp::bundle;
 use operator_models::ssp::data_sources::Key;
 
 use crate::input::{Hco, Situation, has_virt_handler};
-use crate::plan::Plan;
 use crate::report::{Forecast, is_in};
 use crate::rows::{Effect, Row, words};
 
-pub(super) fn affected(plan: &Plan<'_>) -> BTreeSet<Row> {
-    let (sides, situation) = (Sides::new(plan), plan.situation);
+pub(super) fn affected(situation: &Situation) -> BTreeSet<Row> {
+    let sides = Sides::new(situation);
     let machines = (situation.world.machines).by(|machine| machine.metadata.key());
     let nodes: BTreeMap<Key, &str> = running(situation).collect();
     let keys: BTreeSet<&Key> = machines.keys().chain(nodes.keys()).collect();
@@ -92,7 +91,7 @@ pub(crate) fn unable_to_start(situation: &Situation) -> BTreeSet<Row> {
 
 /// The state before and after the change that determines the effects on a VM.
 struct Sides<'w> {
-    plan: &'w Plan<'w>,
+    situation: &'w Situation,
     unfinished: Option<BTreeSet<&'w str>>,
     /// The nodes before the change, by name.
     nodes: BTreeMap<&'w str, (&'w Node, Option<Departure>)>,
@@ -112,8 +111,7 @@ enum Departure {
 }
 
 impl<'w> Sides<'w> {
-    fn new(plan: &'w Plan<'w>) -> Self {
-        let situation = plan.situation;
+    fn new(situation: &'w Situation) -> Self {
         let after: BTreeMap<&str, &Node> =
             (situation.nodes_after.iter().map(|node| (&*node.name, node))).collect();
         let departure = |node: &Node| match after.get(&*node.name) {
@@ -128,7 +126,7 @@ impl<'w> Sides<'w> {
         };
         let before = situation.before.as_ref();
         Self {
-            plan,
+            situation,
             unfinished: unfinished(situation),
             nodes: (situation.world.nodes.iter())
                 .map(|node| (&*node.name, (node, departure(node))))
@@ -193,10 +191,10 @@ impl<'w> Sides<'w> {
         let (before, departure) = self.nodes.get(node)?;
         let departure = (*departure)?;
         if departure == Departure::AlreadyExcluded {
-            return Some((already_orphaned(self.plan.situation, key, before), false));
+            return Some((already_orphaned(self.situation, key, before), false));
         }
         let leaves = departure == Departure::Leaves;
-        let has_virt_handler = has_virt_handler(self.plan.situation.current(), before);
+        let has_virt_handler = has_virt_handler(self.situation.current(), before);
         let is_pinned = machine
             .and_then(|machine| machine.hostname.as_deref())
             .is_some_and(|hostname| before.has_hostname(hostname));
@@ -204,7 +202,7 @@ impl<'w> Sides<'w> {
         let lost = Some(&*before.architecture).filter(|lost| self.gone.contains(lost));
         let mut is_advised = false;
         let way_out = match (lost, chosen) {
-            _ if machine.is_none() && self.plan.situation.world.machines.is_read() => {
+            _ if machine.is_none() && self.situation.world.machines.is_read() => {
                 words::unmanaged(lost.is_none() && has_virt_handler)
             }
             _ if !has_virt_handler => words::SHUT_DOWN_INSIDE.to_owned(),
@@ -227,7 +225,7 @@ impl<'w> Sides<'w> {
         let required = machine.hostname.as_deref()?;
         let is_required = |(node, _): &&(&Node, _)| node.has_hostname(required);
         let (node, departure) = self.nodes.values().find(is_required)?;
-        if runs_on == Some(&*node.name) || !has_virt_handler(self.plan.situation.current(), node) {
+        if runs_on == Some(&*node.name) || !has_virt_handler(self.situation.current(), node) {
             return None;
         }
         let which = match (*departure)? {
@@ -321,8 +319,18 @@ impl<'w> Admission<'w> {
             }
         }
         for (key, mut source) in forecast_sources(situation.forecast_after()) {
-            if let Some(stale) = stale_label(&old, &key, &source) {
-                source.architecture_label = Some(stale);
+            // SSP deletes only the label of the DataImportCron from a DataSource of its VM templates. Another one is
+            // deleted and created again. MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go,
+            // reconcileDataSource.
+            let is_unlabelled = source.architecture_label.as_deref() == Some("");
+            if is_unlabelled
+                && source.points_to.is_none()
+                && bundle::source(&key.name).is_some()
+                && let Some(old) = old.get(&key)
+            {
+                source
+                    .architecture_label
+                    .clone_from(&old.architecture_label);
             }
             new.insert(key, source);
         }
@@ -379,26 +387,6 @@ impl Lookup for &Admission<'_> {
     }
 }
 
-/// The label that a DataSource of SSP's VM templates keeps when it no longer points to a labelled DataSource: its own, or
-/// else the label of its former target. After the import is disabled, VMs from `fedora` still get that architecture.
-///
-/// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, which copies labels to pointers;
-/// ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource, which deletes only the label of the
-/// DataImportCron.
-fn stale_label(old: &BTreeMap<Key, BootSource>, key: &Key, new: &BootSource) -> Option<String> {
-    let label = |source: &BootSource| {
-        let label = source.architecture_label.clone();
-        label.filter(|label| !label.is_empty())
-    };
-    if new.points_to.is_some() || label(new).is_some() || bundle::source(&key.name).is_none() {
-        return None;
-    }
-    let pointer = old.get(key)?;
-    let (namespace, name) = pointer.points_to.as_ref()?;
-    let target = old.get(&Key::new(&**namespace, &**name));
-    label(pointer).or_else(|| label(target?))
-}
-
 fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (Key, BootSource)> {
     forecast
         .into_iter()
@@ -446,37 +434,4 @@ pub(crate) fn on_excluded_nodes(situation: &Situation) -> impl Iterator<Item = R
     running(situation).filter_map(move |(machine, node)| {
         Some(already_orphaned(situation, &machine, excluded.get(node)?))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_data_source_of_vm_templates_keeps_the_label_of_the_one_it_pointed_to() {
-        let source = |name: &str, label: &str, target: &str| {
-            let source = BootSource {
-                architecture_label: Some(label.to_owned()),
-                points_to: (!target.is_empty()).then(|| ("images".to_owned(), target.to_owned())),
-                ..BootSource::default()
-            };
-            (Key::new("images", name), source)
-        };
-        let old = BTreeMap::from([
-            source("fedora", "", "fedora-arm64"),
-            source("mine", "", "mine-arm64"),
-            source("fedora-arm64", "arm64", ""),
-            source("mine-arm64", "arm64", ""),
-        ]);
-        for ((key, new), label) in [
-            (source("fedora", "", ""), "arm64"),
-            (source("fedora", "amd64", ""), ""),
-            (source("fedora", "", "fedora-amd64"), ""),
-            // SSP deletes this pointer, and CDI creates the DataSource again.
-            (source("mine", "", ""), ""),
-        ] {
-            let stale = stale_label(&old, &key, &new);
-            assert_eq!(stale.unwrap_or_default(), label);
-        }
-    }
 }

@@ -8,7 +8,7 @@ use engine::Import;
 use operator_models::ssp::data_sources::Key;
 
 use super::Plan;
-use super::boot_sources::{BootSource, BootSources, Disk, is_of_bundle};
+use super::boot_sources::{BootSource, BootSources, is_of_bundle};
 use crate::report::{DataSource, Report};
 use crate::rows::{Command, Effect, Row, words};
 
@@ -161,7 +161,7 @@ fn changed_cron(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<Wh
 fn rejected(source: &BootSource<'_>) -> Option<What> {
     let cron = source.cron?;
     let why = cron.rejected.as_ref()?;
-    let keeps_disk = source.disk() == Some(&Disk::Kept);
+    let keeps_disk = source.disk_stays() == Some(true);
     Some((Effect::Rejected, words::rejected(cron, why, keeps_disk)))
 }
 
@@ -169,11 +169,11 @@ fn rejected(source: &BootSource<'_>) -> Option<What> {
 fn lost(source: &BootSource<'_>) -> String {
     // The previous target is irrelevant if the DataSource now points to another one.
     let pointed_to = source.pointed_to().filter(|_| source.retarget.is_none());
-    match (pointed_to, source.is_deleted, source.disk()) {
+    match (pointed_to, source.is_deleted, source.disk_stays()) {
         (Some(other), true, _) => words::pointer(Effect::Deleted, other),
         (Some(other), false, _) => words::pointer(Effect::Lost, other),
         (None, false, _) => words::NO_DISK_ANY_MORE.to_owned(),
-        (None, true, Some(Disk::Kept)) => words::DELETED_DISK_STAYS.to_owned(),
+        (None, true, Some(true)) => words::DELETED_DISK_STAYS.to_owned(),
         (None, true, _) => words::DELETED_WITH_DISK.to_owned(),
     }
 }

@@ -401,6 +401,21 @@ fn the_disk_of_a_running_virtual_machine_is_of_its_node(
     assert_eq!(machine["decides"], decides, "{plan:#}");
 }
 
+/// SSP deletes other pointers, and CDI creates their DataSources again.
+#[rstest]
+#[case("fedora", &["vm: architecture-changes"])]
+#[case("mine", &[])]
+fn a_data_source_of_vm_templates_keeps_its_label(#[case] source: &str, #[case] wanted: &[&str]) {
+    let templates = [template(source, "None")];
+    let mut objects = made_for_both(&templates[0]);
+    let pointer = objects.last_mut().unwrap();
+    pointer["metadata"]["labels"] = json!({"template.kubevirt.io/architecture": "arm64"});
+    objects.push(machine(source, "Stopped"));
+    let [off, on] = [false, true].map(|is_on| hyperconverged(&templates, is_on));
+    let plan = json_of(&planned(&on, &objects, Some(&off)));
+    assert_eq!(effects(&plan, "VirtualMachine"), wanted, "{plan:#}");
+}
+
 /// Imported boot sources of SSP's VM templates are deleted like any others.
 #[test]
 fn the_status_names_what_ssp_deletes_of_its_own() {

@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::boot_sources::ungrouped;
-use super::objects::{GOLDEN, beside, copy, edited, list, machine, object, objects};
+use super::objects::{GOLDEN, beside, copy, edited, list, object, objects};
 use super::schemas::{mistakes, schema_of};
 use super::{effects, images, json_of, rows, run, scratch, text_of, unread, written};
 
