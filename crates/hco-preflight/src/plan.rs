@@ -5,7 +5,6 @@ pub(crate) mod boot_sources;
 mod headline;
 pub(crate) mod machines;
 mod rows;
-mod storage;
 mod text;
 
 use std::sync::LazyLock;
@@ -25,7 +24,6 @@ use crate::rows::{Effect, Row, Severity, exit, words};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 use self::boot_sources::{BootSource, BootSources};
-use self::storage::Storage;
 
 pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
@@ -94,7 +92,6 @@ impl<'c> Plan<'c> {
                 &situation.after,
                 situation.forecast_after(),
                 situation.changes().filter(|_| is_stored),
-                !situation.is_asked,
             ),
             // The nodes do not change because the object is new.
             facts: Fact::all(situation, before.map_or([report; 2], |_| reports)),
@@ -146,11 +143,11 @@ impl<'c> Plan<'c> {
             .filter(|new| !of_level(before, Level::Deny).any(|old| is_same(old, new)))
             .collect();
         // The engine compares the object with itself on the other nodes.
-        if !situation.is_sent {
-            let larger: Vec<&Finding> = of_level(&situation.after.report, Level::Deny)
-                .filter(|larger| !new.iter().any(|new| is_same(new, larger)))
-                .collect();
-            new.extend(larger);
+        for larger in of_level(&situation.after.report, Level::Deny).filter(|_| !situation.is_sent)
+        {
+            if !new.iter().any(|new| is_same(new, larger)) {
+                new.push(larger);
+            }
         }
         new
     }
@@ -190,13 +187,7 @@ impl<'c> Plan<'c> {
         let situation = self.situation;
         let pending = situation.pending.as_ref().map(|changes| {
             let (hco, forecast) = (situation.current(), situation.forecast_before.as_ref());
-            rows::rows(&BootSources::new(
-                situation,
-                hco,
-                forecast,
-                Some(changes),
-                true,
-            ))
+            rows::rows(&BootSources::new(situation, hco, forecast, Some(changes)))
         });
         let pending = pending.unwrap_or_default();
         // Outstanding changes that the requested change prevents are left out. Other nodes can change the details.
@@ -220,11 +211,10 @@ impl<'c> Plan<'c> {
         let situation = self.situation;
         let before = situation.forecast_before.as_ref();
         let before = stops::of(before.filter(|_| situation.is_asked));
-        let is_pending = |stop: &Row| before.iter().any(|other| stops::is_same(stop, other));
         stops::of(situation.forecast_after())
             .into_iter()
             .map(|stop| {
-                if is_pending(&stop) {
+                if before.iter().any(|other| stops::is_same(&stop, other)) {
                     stop.pending()
                 } else {
                     stop
@@ -262,7 +252,7 @@ impl<'c> Plan<'c> {
             "leavingNodes": situation.leaving(),
             "stopped": forecast.and_then(|forecast| forecast.stopped),
             "bootSources": self.sources.all.values().map(BootSource::json).collect::<Vec<_>>(),
-            "storage": Storage::new(&self.sources),
+            "storage": self.sources.storage(),
             "rows": self.rows,
         })
     }

@@ -7,9 +7,12 @@ use cluster::Metadata;
 use cluster::field::text;
 use cluster::foreign::Foreign;
 use engine::Stopped;
+use kube_objects::json::Json;
+use kube_objects::quantity::Quantity;
 use operator_models::forecast::unsuffixed;
 use operator_models::ssp::bundle;
 use operator_models::ssp::data_sources::Key;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::input::{Hco, Situation};
@@ -19,8 +22,6 @@ use crate::templates;
 
 pub(super) struct BootSources<'c> {
     pub(super) situation: &'c Situation,
-    /// Whether the changes are outstanding, so that they do not depend on the requested change.
-    pub(super) is_outstanding: bool,
     pub(super) architectures: &'c [Foreign],
     pub(super) all: BTreeMap<Key, BootSource<'c>>,
     claims: BTreeSet<Key>,
@@ -68,6 +69,16 @@ pub(super) struct SourceBefore {
     pub(super) disk_stays: Option<bool>,
 }
 
+/// The disks that the DataImportCrons of the forecast import.
+#[derive(Debug, Serialize)]
+pub(super) struct Storage {
+    pub(super) disks: usize,
+    /// The size of all disks whose size is known.
+    pub(super) bytes: u64,
+    /// The number of disks whose size is unknown.
+    pub(super) unknown: usize,
+}
+
 impl<'c> BootSources<'c> {
     /// The boot sources after these changes, which are unknown if HCO does not store the object: then nothing changes.
     pub(super) fn new(
@@ -75,7 +86,6 @@ impl<'c> BootSources<'c> {
         hco: &'c Hco,
         after: Option<&'c Forecast>,
         changes: Option<&Changes>,
-        is_outstanding: bool,
     ) -> Self {
         let changes = changes.cloned().unwrap_or_default();
         // Empty if two DataImportCrons have the same name.
@@ -148,7 +158,6 @@ impl<'c> BootSources<'c> {
         let report = &hco.report;
         Self {
             situation,
-            is_outstanding,
             architectures: report.workload_architectures.as_deref().unwrap_or_default(),
             all: (names.into_iter())
                 .map(|key| (key.clone(), source(key)))
@@ -162,6 +171,16 @@ impl<'c> BootSources<'c> {
     /// The boot sources whose changed DataImportCron imports an image.
     pub(super) fn imported(&self) -> impl Iterator<Item = &BootSource<'c>> {
         (self.all.values()).filter(|source| source.changes_cron() && source.is_imported)
+    }
+
+    pub(super) fn storage(&self) -> Storage {
+        let sizes: Vec<Option<u64>> = self.imported().map(BootSource::requested).collect();
+        let known = sizes.iter().flatten();
+        Storage {
+            disks: sizes.len(),
+            unknown: sizes.len() - known.clone().count(),
+            bytes: known.fold(0, |sum, size| sum.saturating_add(*size)),
+        }
     }
 
     /// Whether a DataSource has an uploaded disk, so that SSP does not create a DataImportCron for it. The disk has the
@@ -246,6 +265,15 @@ impl BootSource<'_> {
     pub(super) fn replaced(&self) -> Option<&str> {
         let has_no_disk = self.is_empty_meanwhile || self.is_lost;
         self.predecessor.as_deref().filter(|_| !has_no_disk)
+    }
+
+    /// The size that its disk requests, in bytes.
+    fn requested(&self) -> Option<u64> {
+        let volume = self.spec?.pointer("/template/spec")?;
+        let disk = volume.get("storage").or(volume.get("pvc"))?;
+        let requested = disk.pointer("/resources/requests/storage")?.to_string();
+        let size = Quantity::read(Json::parse(requested.as_bytes()).ok()?)?;
+        u64::try_from(size.value()?).ok()
     }
 
     /// Whether CDI deletes each disk after the import.

@@ -33,13 +33,9 @@ fn running(situation: &Situation) -> impl Iterator<Item = (Key, &str)> {
 /// The UIDs of VMs with a disk that does not exist yet; `None` if that is unknown.
 pub(crate) fn unfinished(situation: &Situation) -> Option<BTreeSet<&str>> {
     let volumes = &situation.world.volumes;
-    volumes.is_read().then(|| {
-        volumes
-            .iter()
-            .map(|volume| &*volume.machine)
-            .filter(|machine| !machine.is_empty())
-            .collect()
-    })
+    volumes
+        .is_read()
+        .then(|| volumes.iter().map(|volume| &*volume.machine).collect())
 }
 
 /// The VMs that do not run and cannot start: KubeVirt rejects them, or no workload node can run them.

@@ -39,9 +39,8 @@ fn rows_of(sources: &BootSources<'_>, source: &BootSource<'_>) -> Vec<Row> {
         row.about("path", path.filter(|_| effect == Effect::Rejected))
     };
     let mut rows: Vec<Row> = whats.into_iter().flatten().map(row).collect();
-    let is_outstanding = sources.is_outstanding && source.has_old_cron;
     if let (Some(why), Some(cron)) = (not_updated, source.cron)
-        && (source.changes_cron() || is_outstanding)
+        && (source.has_new_cron || source.has_old_cron)
     {
         let (name, kubectl) = (&cron.name, &sources.situation.kubectl);
         let line = kubectl.hand_over(&cron.namespace, &cron.managed_data_source, name);

@@ -3,7 +3,6 @@
 use cluster::foreign::lines;
 
 use super::Plan;
-use super::storage::{Storage, readable};
 use crate::prose::{count, folded, line};
 use crate::report::NAMED;
 use crate::rows::Effect;
@@ -59,18 +58,15 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
 
 /// Why the policy or HCO denies the object, and the consequences.
 fn denial(text: &mut String, plan: &Plan<'_>, denied: &str) {
-    let (by_hco, by_policy) = (plan.is_denied_by_hco, !plan.situation.after.report.allowed);
     let who = plan.who_denies();
     line!(text, "{RED}{who}{RED:#}:");
     for line in lines(denied).lines() {
         line!(text, "{}", folded(&format!("  {line}"), 4));
     }
-    let what = match (by_hco, by_policy) {
-        (false, _) => "If the policy did not deny it, this would happen:\n",
-        (true, true) => {
-            "HCO denies the object even without the policy. It is not stored, so nothing changes."
-        }
-        (true, false) => "The object is not stored, so nothing changes.",
+    let what = if plan.is_denied_by_hco {
+        "HCO denies the object with or without the policy. It is not stored, so nothing changes."
+    } else {
+        "If the policy did not deny it, this would happen:\n"
     };
     line!(
         text,
@@ -120,14 +116,19 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
 }
 
 fn storage(text: &mut String, plan: &Plan<'_>) {
-    let storage = Storage::new(&plan.sources);
+    let storage = plan.sources.storage();
     if storage.disks == 0 {
         return;
     }
+    let tenths = storage.bytes.saturating_mul(10) >> 30;
+    let gibibytes = match (tenths / 10, tenths % 10) {
+        (whole, 0) => format!("{whole} GiB"),
+        (whole, tenth) => format!("{whole}.{tenth} GiB"),
+    };
     let size = match (storage.unknown, storage.bytes) {
-        (0, bytes) => readable(bytes),
+        (0, _) => gibibytes,
         (_, 0) => "unknown size".to_owned(),
-        (_, bytes) => format!("at least {}", readable(bytes)),
+        _ => format!("at least {gibibytes}"),
     };
     let disks = count(storage.disks, "disk");
     line!(
