@@ -245,7 +245,7 @@ impl<'c> Plan<'c> {
             .forecast_after()
             .filter(|_| !self.is_denied_by_hco);
         json!({
-            "headline": self.headline().1,
+            "headline": self.headline(),
             "deniedByHco": self.is_denied_by_hco,
             "before": facts::json(before, old.as_ref()),
             "after": facts::json(after, new.as_ref()),

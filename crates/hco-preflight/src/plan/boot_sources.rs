@@ -186,18 +186,12 @@ impl<'c> BootSources<'c> {
     /// Whether a DataSource has an uploaded disk, so that SSP does not create a DataImportCron for it. The disk has the
     /// name of the DataSource or, for the default architecture, the name without the suffix.
     pub(super) fn is_uploaded(&self, key: &Key) -> bool {
-        let points_here = |pointer: &BootSource<'_>| {
-            let target = pointer
-                .expected
-                .and_then(|expected| expected.points_to.as_ref());
-            target.is_some_and(|target| *target.raw() == *key.name)
-        };
         let default = key.name.rsplit_once('-').map(|(name, _)| key.beside(name));
         self.claims.contains(key)
             || default
                 .filter(|default| self.claims.contains(default))
-                .and_then(|default| self.all.get(&default))
-                .is_some_and(points_here)
+                .and_then(|default| self.all.get(&default)?.target())
+                .is_some_and(|target| *target.raw() == *key.name)
     }
 }
 
@@ -235,6 +229,11 @@ impl BootSource<'_> {
                 "disk": disk,
             })),
         })
+    }
+
+    /// The DataSource that it is expected to point to.
+    pub(super) fn target(&self) -> Option<&Foreign> {
+        self.expected?.points_to.as_ref()
     }
 
     /// The DataSource that it points to before the change.

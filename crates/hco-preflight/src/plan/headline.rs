@@ -14,16 +14,15 @@ use crate::rows::{Effect, Row, Severity};
 use crate::terminal::{BOLD, GREEN, RED, YELLOW};
 
 impl Plan<'_> {
-    /// The headline, with the style of its first part.
-    pub(super) fn headline(&self) -> (Style, String) {
-        let (style, what) = self.consequences();
+    pub(super) fn headline(&self) -> String {
+        let (_, what) = self.consequences();
         let who = self.who_denies();
         if self.denied.is_none() {
-            (style, what)
+            what
         } else if self.is_denied_by_hco {
-            (RED, format!("{who}: nothing changes"))
+            format!("{who}: nothing changes")
         } else {
-            (RED, format!("{who}; without the policy: {what}"))
+            format!("{who}; without the policy: {what}")
         }
     }
 
@@ -36,6 +35,7 @@ impl Plan<'_> {
         }
     }
 
+    /// What happens, with the style of its first part.
     pub(super) fn consequences(&self) -> (Style, String) {
         if let Some(unknown) = self.unknown() {
             return (YELLOW, format!("no forecast: {}", one_line(unknown)));

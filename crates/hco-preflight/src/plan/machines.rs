@@ -11,7 +11,7 @@ use operator_models::ssp::bundle;
 use operator_models::ssp::data_sources::Key;
 
 use crate::input::{Hco, Situation, has_virt_handler};
-use crate::report::{Forecast, is_in};
+use crate::report::{Finding, Forecast, is_in};
 use crate::rows::{Effect, Row, words};
 
 pub(super) fn affected(situation: &Situation) -> BTreeSet<Row> {
@@ -38,20 +38,16 @@ pub(crate) fn unfinished(situation: &Situation) -> Option<BTreeSet<&str>> {
         .then(|| volumes.iter().map(|volume| &*volume.machine).collect())
 }
 
-/// The VMs that do not run and cannot start: KubeVirt rejects them, or no workload node can run them.
-pub(crate) fn unable_to_start(situation: &Situation) -> BTreeSet<Row> {
-    let Some(before) = &situation.before else {
-        return BTreeSet::new();
-    };
-    let workload = before.report.workload_architectures.as_deref();
+/// The VMs that do not run and cannot start: KubeVirt rejects them, or no workload node can run them. `None` if that is
+/// unknown, or if a finding says that no VM can start.
+pub(crate) fn unable_to_start(situation: &Situation) -> Option<Vec<Row>> {
+    let before = situation.before.as_ref()?;
+    let workload = before.report.workload_architectures.as_deref()?;
     // Without golden images, no finding says that no VM can start.
-    let findings = &before.report.findings;
-    let is_told = findings
-        .iter()
-        .any(|finding| finding.rule == "no-workload-nodes");
-    let Some(workload) = workload.filter(|names| !names.is_empty() || !is_told) else {
-        return BTreeSet::new();
-    };
+    let is_told = |finding: &Finding| finding.rule == "no-workload-nodes";
+    if workload.is_empty() && before.report.findings.iter().any(is_told) {
+        return None;
+    }
     let [admission, _] = Admission::both(situation, before);
     let is_missing = |node: &&str| {
         let is_it = |other: &Node| other.has_hostname(node) && has_virt_handler(before, other);
@@ -79,10 +75,9 @@ pub(crate) fn unable_to_start(situation: &Situation) -> BTreeSet<Row> {
             None
         }
     };
-    (situation.world.machines.iter())
-        .filter(|machine| !is_started(machine))
-        .filter_map(unable_to_start)
-        .collect()
+    let machines = situation.world.machines.iter();
+    let stopped = machines.filter(|machine| !is_started(machine));
+    Some(stopped.filter_map(unable_to_start).collect())
 }
 
 /// The state before and after the change that determines the effects on a VM.
@@ -101,9 +96,8 @@ struct Sides<'w> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Departure {
     Leaves,
+    /// The placement excludes the node, perhaps already before the change.
     Excluded,
-    /// The placement excludes the node already before the change.
-    AlreadyExcluded,
 }
 
 impl<'w> Sides<'w> {
@@ -113,8 +107,7 @@ impl<'w> Sides<'w> {
         let departure = |node: &Node| match after.get(&*node.name) {
             None => Some(Departure::Leaves),
             Some(after) if has_virt_handler(&situation.after, after) => None,
-            Some(_) if has_virt_handler(situation.current(), node) => Some(Departure::Excluded),
-            Some(_) => Some(Departure::AlreadyExcluded),
+            Some(_) => Some(Departure::Excluded),
         };
         let architectures = |hco: &'w Hco| -> BTreeSet<&'w str> {
             let names = hco.report.workload_architectures.iter().flatten();
@@ -185,12 +178,11 @@ impl<'w> Sides<'w> {
         chosen: Option<&str>,
     ) -> Option<(Row, bool)> {
         let (before, departure) = self.nodes.get(node)?;
-        let departure = (*departure)?;
-        if departure == Departure::AlreadyExcluded {
+        let leaves = (*departure)? == Departure::Leaves;
+        let has_virt_handler = has_virt_handler(self.situation.current(), before);
+        if !leaves && !has_virt_handler {
             return Some((already_orphaned(self.situation, key, before), false));
         }
-        let leaves = departure == Departure::Leaves;
-        let has_virt_handler = has_virt_handler(self.situation.current(), before);
         let is_pinned = machine
             .and_then(|machine| machine.hostname.as_deref())
             .is_some_and(|hostname| before.has_hostname(hostname));
@@ -226,7 +218,7 @@ impl<'w> Sides<'w> {
         }
         let which = match (*departure)? {
             Departure::Leaves => words::LEAVES,
-            Departure::Excluded | Departure::AlreadyExcluded => words::IS_EXCLUDED,
+            Departure::Excluded => words::IS_EXCLUDED,
         };
         let detail = words::pinned(required, which, may_run(machine));
         // A VM of an architecture that also leaves has another row.

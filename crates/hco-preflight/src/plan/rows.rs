@@ -94,10 +94,7 @@ fn other_change(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<Wh
 
 /// The text for a DataSource that has no disk until an import is done.
 fn empty(source: &BootSource<'_>) -> String {
-    let target = source
-        .expected
-        .and_then(|expected| expected.points_to.as_ref());
-    match (&source.recreated, target) {
+    match (&source.recreated, source.target()) {
         (Some(fields), _) => words::imported_again(fields),
         (None, Some(target)) if source.retarget.is_none() => {
             words::pointer(Effect::EmptyMeanwhile, target)

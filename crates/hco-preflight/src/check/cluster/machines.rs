@@ -15,7 +15,7 @@ use crate::rows::{Effect, Row, Severity, words};
 /// The VMs on nodes that the placement excludes, and those that cannot start.
 pub(super) fn affected(observed: &Situation) -> BTreeSet<Row> {
     let mut rows = waiting(observed);
-    rows.extend(unable_to_start(observed));
+    rows.extend(unable_to_start(observed).into_iter().flatten());
     for machine in observed.world.machines.iter() {
         let is_told = |row: &Row| rows.iter().any(|other| other.key() == row.key());
         if let Some(row) = broken(machine).filter(|row| !is_told(row)) {
