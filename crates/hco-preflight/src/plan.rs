@@ -143,10 +143,11 @@ impl<'c> Plan<'c> {
             .filter(|new| !of_level(before, Level::Deny).any(|old| is_same(old, new)))
             .collect();
         // The engine compares the object with itself on the other nodes.
-        for larger in of_level(&situation.after.report, Level::Deny).filter(|_| !situation.is_sent)
-        {
-            if !new.iter().any(|new| is_same(new, larger)) {
-                new.push(larger);
+        if !situation.is_sent {
+            for larger in of_level(&situation.after.report, Level::Deny) {
+                if !new.iter().any(|new| is_same(new, larger)) {
+                    new.push(larger);
+                }
             }
         }
         new

@@ -120,7 +120,7 @@ fn storage(text: &mut String, plan: &Plan<'_>) {
     if storage.disks == 0 {
         return;
     }
-    let tenths = storage.bytes.saturating_mul(10) >> 30;
+    let tenths = storage.bytes.saturating_mul(10).div_ceil(1 << 30);
     let gibibytes = match (tenths / 10, tenths % 10) {
         (whole, 0) => format!("{whole} GiB"),
         (whole, tenth) => format!("{whole}.{tenth} GiB"),

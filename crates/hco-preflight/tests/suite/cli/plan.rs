@@ -258,7 +258,7 @@ fn a_pinned_virtual_machine_can_run_nowhere_else(#[case] objects: &[Value], #[ca
 }
 
 #[rstest]
-#[case("storage", "1500M", json!(1_500_000_000), "storage of new disks: 1 disk, 1.3 GiB")]
+#[case("storage", "1500M", json!(1_500_000_000), "storage of new disks: 1 disk, 1.4 GiB")]
 #[case("pvc", "2Ti", json!(2_u64 << 40), "storage of new disks: 1 disk, 2048 GiB")]
 fn sizes_are_written_in_units(
     #[case] volume: &str,
