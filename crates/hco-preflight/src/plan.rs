@@ -53,17 +53,14 @@ const IN_OTHER_ROWS: [&str; 3] = [
     "default-architecture-changes",
 ];
 
-/// The report about an object that does not exist.
 static NO_OBJECT: LazyLock<Report> = LazyLock::new(Report::default);
 
 struct Plan<'c> {
     situation: &'c Situation,
     /// The reports before and after the change. If HCO denies the object, nothing changes, and both are the same.
     reports: [&'c Report; 2],
-    /// Why the policy or HCO denies the object that a file changes.
     denied: Option<String>,
     is_denied_by_hco: bool,
-    /// Why the operators do not create boot sources from the object.
     no_forecast: Option<&'c NoForecast>,
     sources: BootSources<'c>,
     facts: Vec<Fact>,
@@ -135,8 +132,7 @@ impl<'c> Plan<'c> {
         rows
     }
 
-    /// The problems that a check of the cluster finds after the change but not before it, and the problems that become
-    /// larger.
+    /// Includes the problems that become larger.
     fn new_problems(&self) -> Vec<&'c Finding> {
         let ([before, _], situation) = (self.reports, self.situation);
         let mut new: Vec<&Finding> = of_level(&situation.checked, Level::Deny)
@@ -153,7 +149,6 @@ impl<'c> Plan<'c> {
         new
     }
 
-    /// The warnings about the object that the change causes.
     fn new_warnings(&self) -> impl Iterator<Item = &'c Finding> {
         let [before, _] = self.reports;
         of_level(&self.situation.after.report, Level::Warn)
@@ -161,11 +156,12 @@ impl<'c> Plan<'c> {
             .filter(|new| !before.findings.iter().any(|old| is_same(old, new)))
     }
 
-    /// The effects of an object that HCO accepts.
     fn effects(&self) -> Vec<Row> {
-        let mut rows: Vec<Row> = self
-            .ended()
-            .map(|finding| self.row(Effect::ProblemEnds, &words::finding(finding)))
+        let situation = self.situation;
+        let after = &situation.checked.findings;
+        let mut rows: Vec<Row> = of_level(self.reports[0], Level::Deny)
+            .filter(|ended| !after.iter().any(|other| is_same(ended, other)))
+            .map(|ended| self.row(Effect::ProblemEnds, &words::finding(ended)))
             .collect();
         // A denied object is not stored, so its forecast does not matter.
         if let Some(unknown) = self.unknown().filter(|_| self.denied.is_none()) {
@@ -173,33 +169,35 @@ impl<'c> Plan<'c> {
         }
         let changed = self.facts.iter().filter(|fact| fact.changes);
         rows.extend(changed.map(|fact| self.row(Effect::ValueChanges, &fact.text())));
-        rows.extend(machines::affected(self.situation));
+        rows.extend(machines::affected(situation));
         let stops = self.stops();
         let is_stopped = !stops.is_empty();
         rows.extend(stops);
-        let changes = self.situation.changes();
+        let changes = situation.changes();
         if changes.is_some_and(|changes| changes.crons.is_none()) && !is_stopped {
             rows.push(self.row(Effect::NeverSettles, words::NEVER_SETTLES));
         }
         if self.no_forecast.is_none() {
-            let cautions = rows::cautions(self);
-            rows.extend(cautions.iter().map(|what| self.row(Effect::Caution, what)));
+            rows.extend((rows::cautions(self).iter()).map(|what| self.row(Effect::Caution, what)));
         }
-        let situation = self.situation;
         let pending = situation.pending.as_ref().map(|changes| {
             let (hco, forecast) = (situation.current(), situation.forecast_before.as_ref());
             rows::rows(&BootSources::new(situation, hco, forecast, Some(changes)))
         });
         let pending = pending.unwrap_or_default();
         // Outstanding changes that the requested change prevents are left out. Other nodes can change the details.
-        let is_same = |asked: &[Row], pending: &[Row]| {
+        let is_outstanding = |asked: &[Row], pending: &[Row]| {
             asked == pending
-                || !self.situation.is_sent
+                || !situation.is_sent
                     && (asked.iter().map(|row| row.effect)).eq(pending.iter().map(|row| row.effect))
         };
         let (outstanding, asked): (Vec<_>, Vec<_>) = rows::rows(&self.sources)
             .into_iter()
-            .partition(|(key, rows)| pending.get(key).is_some_and(|other| is_same(rows, other)));
+            .partition(|(key, rows)| {
+                pending
+                    .get(key)
+                    .is_some_and(|other| is_outstanding(rows, other))
+            });
         rows.extend(asked.into_iter().flat_map(|(_, rows)| rows));
         for (_, outstanding) in outstanding {
             rows.extend(outstanding.into_iter().map(Row::pending));
@@ -207,7 +205,6 @@ impl<'c> Plan<'c> {
         rows
     }
 
-    /// The objects that stop SSP. Those that stop it already, without the requested change, are pending.
     fn stops(&self) -> Vec<Row> {
         let situation = self.situation;
         let before = situation.forecast_before.as_ref();
@@ -222,13 +219,6 @@ impl<'c> Plan<'c> {
                 }
             })
             .collect()
-    }
-
-    /// The problems of the current object that the change ends.
-    fn ended(&self) -> impl Iterator<Item = &'c Finding> {
-        let ([before, _], after) = (self.reports, &self.situation.checked.findings);
-        of_level(before, Level::Deny)
-            .filter(|ended| !after.iter().any(|other| is_same(ended, other)))
     }
 
     fn unknown(&self) -> Option<&'c str> {
@@ -263,7 +253,7 @@ fn of_level(report: &Report, level: Level) -> impl Iterator<Item = &Finding> {
     (report.findings.iter()).filter(move |finding| finding.level == level)
 }
 
-/// Why the policy or HCO denies the object. It does not include fixes, because their commands change the live object.
+/// Without fixes, because their commands change the live object.
 fn denied(situation: &Situation, by_hco: &[String]) -> Option<String> {
     let report = &situation.after.report;
     if !situation.is_sent || report.allowed && by_hco.is_empty() {

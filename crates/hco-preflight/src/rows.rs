@@ -42,20 +42,15 @@ pub(crate) enum Effect {
     MinorProblem,
     ProblemEnds,
     NoForecast,
-    /// A value of the HyperConverged, or one that HCO derives from it, changes.
     ValueChanges,
     StopsSsp,
-    /// SSP never stops changing boot sources.
     NeverSettles,
-    /// Advice that is not about a single object.
     Caution,
     NotRead,
-    /// A condition of SSP or of the HyperConverged shows a problem.
     Unhealthy,
 
     /// The node of the VM leaves, or virt-handler leaves the node.
     Orphaned,
-    /// The VM already runs on a node without virt-handler.
     AlreadyOrphaned,
     NoNode,
     /// KubeVirt rejects every change of the VM, and its start.
@@ -80,11 +75,9 @@ pub(crate) enum Effect {
     NotCreated,
     /// The DataImportCron exists with another spec.
     Outdated,
-    /// It is no longer wanted, and SSP deletes it.
     Unwanted,
     /// DataImportCrons were not read, or it is unknown whether it has its own disk.
     Unknown,
-    /// The last import is complete, but its DataSource is not ready.
     SourceNotReady,
     /// CDI does not update its DataSource, which has the label of another DataImportCron.
     NotManaged,
@@ -152,7 +145,6 @@ impl Effect {
         }
     }
 
-    /// Whether operators are still about to end this state.
     pub(crate) fn is_outstanding(self) -> bool {
         matches!(
             self,
@@ -167,7 +159,6 @@ impl Effect {
         )
     }
 
-    /// The alert that fires because of it.
     pub(crate) fn alert(self) -> Option<&'static str> {
         match self {
             Self::StopsSsp => Some("SSPFailingToReconcile"),
@@ -245,12 +236,10 @@ impl Row {
         }
     }
 
-    /// The key that identifies the object.
     pub(crate) fn key(&self) -> (&str, &str, &str) {
         (self.kind, self.namespace.raw(), self.name.raw())
     }
 
-    /// With a fact for programs, unless it is missing or empty.
     pub(crate) fn about(mut self, name: &'static str, fact: Option<&str>) -> Self {
         if let Some(fact) = fact.filter(|fact| !fact.is_empty()) {
             self.about.insert(name, Foreign::from(fact));
@@ -258,7 +247,6 @@ impl Row {
         self
     }
 
-    /// The object in text: `NAMESPACE/NAME`, or the kind of all objects.
     fn subject(&self) -> String {
         match (self.namespace.raw(), self.name.raw()) {
             (_, "") => self.kind.to_owned(),

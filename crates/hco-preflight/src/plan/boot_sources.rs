@@ -27,7 +27,6 @@ pub(super) struct BootSources<'c> {
     claims: BTreeSet<Key>,
 }
 
-/// A DataSource before and after the change.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "they are independent properties of an object"
@@ -39,10 +38,8 @@ pub(super) struct BootSource<'c> {
     pub(super) expected: Option<&'c DataSource>,
     pub(super) is_created: bool,
     pub(super) is_deleted: bool,
-    /// Whether it has a disk before and after the change, but not until an import is done.
     pub(super) is_empty_meanwhile: bool,
     pub(super) is_lost: bool,
-    /// Its change, if it points to another DataSource than before.
     pub(super) retarget: Option<Retarget>,
     /// The DataImportCron that manages it after the change.
     pub(super) cron: Option<&'c Cron>,
@@ -59,7 +56,6 @@ pub(super) struct BootSource<'c> {
     pub(super) is_left: bool,
 }
 
-/// A DataSource that exists before the change.
 pub(super) struct SourceBefore {
     pub(super) points_to: Option<Foreign>,
     /// The DataImportCron in its label.
@@ -69,18 +65,16 @@ pub(super) struct SourceBefore {
     pub(super) disk_stays: Option<bool>,
 }
 
-/// The disks that the DataImportCrons of the forecast import.
 #[derive(Debug, Serialize)]
 pub(super) struct Storage {
     pub(super) disks: usize,
     /// The size of all disks whose size is known.
     pub(super) bytes: u64,
-    /// The number of disks whose size is unknown.
     pub(super) unknown: usize,
 }
 
 impl<'c> BootSources<'c> {
-    /// The boot sources after these changes, which are unknown if HCO does not store the object: then nothing changes.
+    /// `changes` is `None` if HCO does not store the object: then nothing changes.
     pub(super) fn new(
         situation: &'c Situation,
         hco: &'c Hco,
@@ -118,6 +112,7 @@ impl<'c> BootSources<'c> {
         let mut source = |key: Key| {
             let cron = managing.get(&key).copied();
             let own = cron.map(Cron::key);
+            let own = own.as_ref();
             let former: Vec<&Key> = (crons_before.iter())
                 .filter(|(_, source)| **source == key)
                 .map(|(cron, _)| cron)
@@ -134,21 +129,15 @@ impl<'c> BootSources<'c> {
                     .cloned(),
                 cron,
                 spec: cron.and_then(|cron| specs.get(cron.template.raw()).copied()),
-                has_old_cron: own
-                    .as_ref()
-                    .is_some_and(|own| crons_before.contains_key(own)),
+                has_old_cron: own.is_some_and(|own| crons_before.contains_key(own)),
                 is_imported: imported.contains(&key),
-                has_new_cron: own
-                    .as_ref()
-                    .is_some_and(|own| cron_changes.created.contains(own)),
-                recreated: own
-                    .as_ref()
-                    .and_then(|own| cron_changes.recreated.get(own).cloned()),
+                has_new_cron: own.is_some_and(|own| cron_changes.created.contains(own)),
+                recreated: own.and_then(|own| cron_changes.recreated.get(own).cloned()),
                 predecessor: (former.iter())
                     .find(|cron| cron_changes.deleted.contains(cron))
                     .map(|cron| Arc::clone(&cron.name)),
                 is_left: former.into_iter().any(|cron| {
-                    own.as_ref() != Some(cron)
+                    own != Some(cron)
                         && (cron_changes.deleted.contains(cron)
                             || cron_changes.recreated.contains_key(cron))
                 }),
@@ -168,7 +157,6 @@ impl<'c> BootSources<'c> {
         }
     }
 
-    /// The boot sources whose changed DataImportCron imports an image.
     pub(super) fn imported(&self) -> impl Iterator<Item = &BootSource<'c>> {
         (self.all.values()).filter(|source| source.changes_cron() && source.is_imported)
     }
@@ -183,8 +171,7 @@ impl<'c> BootSources<'c> {
         }
     }
 
-    /// Whether a DataSource has an uploaded disk, so that SSP does not create a DataImportCron for it. The disk has the
-    /// name of the DataSource or, for the default architecture, the name without the suffix.
+    /// The disk has the name of the DataSource or, for the default architecture, the name without the suffix.
     pub(super) fn is_uploaded(&self, key: &Key) -> bool {
         let default = key.name.rsplit_once('-').map(|(name, _)| key.beside(name));
         self.claims.contains(key)
@@ -231,12 +218,10 @@ impl BootSource<'_> {
         })
     }
 
-    /// The DataSource that it is expected to point to.
     pub(super) fn target(&self) -> Option<&Foreign> {
         self.expected?.points_to.as_ref()
     }
 
-    /// The DataSource that it points to before the change.
     pub(super) fn pointed_to(&self) -> Option<&Foreign> {
         self.before.as_ref()?.points_to.as_ref()
     }
@@ -249,13 +234,11 @@ impl BootSource<'_> {
         self.before.as_ref()?.disk_stays
     }
 
-    /// Whether CDI imports an image for its DataImportCron.
     pub(super) fn runs(&self) -> bool {
         let runs = |cron: &Cron| cron.rejected.is_none() && cron.never_runs.is_none();
         self.cron.is_some_and(runs)
     }
 
-    /// Whether its DataImportCron is created, or deleted and created again.
     pub(super) fn changes_cron(&self) -> bool {
         self.has_new_cron || self.recreated.is_some()
     }
@@ -275,18 +258,15 @@ impl BootSource<'_> {
         u64::try_from(size.value()?).ok()
     }
 
-    /// Whether CDI deletes each disk after the import.
-    ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectOldImports.
-    pub(super) fn keeps_none(&self) -> bool {
+    pub(super) fn deletes_imported_disks(&self) -> bool {
         self.spec.is_some_and(|spec| {
             spec.get("importsToKeep").and_then(Value::as_u64) == Some(0)
                 && text(spec, "/garbageCollect") != Some("Never")
         })
     }
 
-    /// Why CDI does not update the DataSource of a DataImportCron: the DataSource has the label of another one, or
-    /// none. SSP changes the label only on its own DataSources.
+    /// SSP changes the label only on its own DataSources.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
     /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
@@ -300,13 +280,11 @@ impl BootSource<'_> {
         let is_taken_over =
             before.disk_stays == Some(true) && self.replaced().is_some() && !self.is_imported;
         let has_label = before.owner == self.cron.map(Cron::key);
-        let is_updated = is_deleted || is_of_ssp || is_taken_over || has_label;
-        if is_updated || !self.runs() {
+        if is_deleted || is_of_ssp || is_taken_over || has_label || !self.runs() {
             return None;
         }
-        Some(words::label(
-            before.owner.as_ref().map(|owner| &*owner.name),
-        ))
+        let owner = before.owner.as_ref();
+        Some(words::label(owner.map(|owner| &*owner.name)))
     }
 }
 
@@ -317,8 +295,7 @@ pub(crate) fn is_of_bundle(key: &Key) -> bool {
         .any(|name| bundle::source(name).is_some())
 }
 
-/// The existing DataImportCrons with their DataSources; if they were not read, the DataImportCrons of the forecast that the
-/// cluster accepts.
+/// If DataImportCrons were not read, those of the forecast that the cluster accepts.
 fn crons_before(situation: &Situation) -> BTreeMap<Key, Key> {
     let crons = &situation.world.crons;
     if crons.is_read() {
@@ -397,8 +374,7 @@ fn sources_before(
         .collect()
 }
 
-/// The specs of an object's templates by name: the templates of the spec, and the templates that HCO adds, as far as the
-/// status shows them.
+/// Includes the templates that HCO adds, as far as the status shows them.
 fn specs(object: &Value) -> BTreeMap<&str, &Value> {
     let of_spec = templates::of_spec(object).map(|(_, template)| template);
     // The status of an override has its own spec, and not the spec that HCO ships.

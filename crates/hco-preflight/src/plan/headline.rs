@@ -26,7 +26,6 @@ impl Plan<'_> {
         }
     }
 
-    /// The component that denies the changed object.
     pub(super) fn who_denies(&self) -> &'static str {
         if self.situation.after.report.allowed {
             "denied by HCO"
@@ -115,7 +114,6 @@ impl Plan<'_> {
         parts
     }
 
-    /// The objects with one of these effects because of the change.
     fn of_effects(&self, effects: &[Effect]) -> BTreeSet<(&str, &str, &str)> {
         with_effects(&self.rows, effects)
             .into_iter()

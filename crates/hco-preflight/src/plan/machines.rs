@@ -24,7 +24,6 @@ pub(super) fn affected(situation: &Situation) -> BTreeSet<Row> {
         .collect()
 }
 
-/// The VMs that run, each with the name of its node.
 fn running(situation: &Situation) -> impl Iterator<Item = (Key, &str)> {
     (situation.world.running.iter())
         .filter_map(|instance| Some((instance.metadata.key(), instance.node()?)))
@@ -38,8 +37,7 @@ pub(crate) fn unfinished(situation: &Situation) -> Option<BTreeSet<&str>> {
         .then(|| volumes.iter().map(|volume| &*volume.machine).collect())
 }
 
-/// The VMs that do not run and cannot start: KubeVirt rejects them, or no workload node can run them. `None` if that is
-/// unknown, or if a finding says that no VM can start.
+/// `None` if that is unknown, or if a finding says that no VM can start.
 pub(crate) fn unable_to_start(situation: &Situation) -> Option<Vec<Row>> {
     let before = situation.before.as_ref()?;
     let workload = before.report.workload_architectures.as_deref()?;
@@ -80,7 +78,6 @@ pub(crate) fn unable_to_start(situation: &Situation) -> Option<Vec<Row>> {
     Some(stopped.filter_map(unable_to_start).collect())
 }
 
-/// The state before and after the change that determines the effects on a VM.
 struct Sides<'w> {
     situation: &'w Situation,
     unfinished: Option<BTreeSet<&'w str>>,
@@ -125,7 +122,6 @@ impl<'w> Sides<'w> {
         }
     }
 
-    /// The effects on a VM that has a VirtualMachine, runs on a node, or both.
     fn effects(&self, key: &Key, machine: Option<&Machine>, node: Option<&str>) -> Vec<Row> {
         let start = machine.and_then(|machine| self.start(machine));
         // The architecture of the nodes on which it starts after the change, if it does not set one.
@@ -168,8 +164,7 @@ impl<'w> Sides<'w> {
         })
     }
 
-    /// The effect on a VM whose node leaves, or is left by virt-handler, and whether its advice says that it gets the
-    /// chosen architecture.
+    /// The flag says whether the advice already names the architecture that it would get.
     fn orphaned(
         &self,
         key: &Key,
@@ -208,7 +203,6 @@ impl<'w> Sides<'w> {
         Some((row(key, Effect::Orphaned, &what), is_advised))
     }
 
-    /// The effect on a VM whose nodeSelector requires a node on which it does not run.
     fn pinned(&self, machine: &Machine, runs_on: Option<&str>) -> Option<Row> {
         let required = machine.hostname.as_deref()?;
         let is_required = |(node, _): &&(&Node, _)| node.has_hostname(required);
@@ -226,8 +220,6 @@ impl<'w> Sides<'w> {
         (!is_lost).then(|| row(&machine.metadata.key(), Effect::NoNode, &detail))
     }
 
-    /// The effects on a VM that gets another architecture, or that needs nodes of an architecture that no workload node
-    /// has after the change.
     fn at_start(&self, start: &Start<'_>, runs_on: Option<&str>) -> Vec<Row> {
         let (machine, [old, new]) = (start.machine, start.admissions);
         let (before, after) = (&start.before, &start.after);
@@ -286,7 +278,6 @@ struct Admission<'w> {
 }
 
 impl<'w> Admission<'w> {
-    /// Before and after the change.
     fn both(situation: &'w Situation, before: &'w Hco) -> [Self; 2] {
         let (world, after) = (&situation.world, &situation.after);
         let [old_default, new_default] =
@@ -338,7 +329,6 @@ impl<'w> Admission<'w> {
         !architecture.is_empty() && self.accepted.is_some_and(is_refused)
     }
 
-    /// The object or the default that decides the architecture of a VM that does not set one.
     fn decides(&self, machine: &VirtualMachine) -> Option<String> {
         Some(match machine.resolve(&self.kubevirt, &mut { self }).1 {
             Reason::Explicit => return None,
@@ -391,7 +381,6 @@ fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (Key, B
         })
 }
 
-/// Whether a VM runs, is about to, or still does.
 fn is_started(machine: &Machine) -> bool {
     matches!(
         &*machine.status,
@@ -399,7 +388,6 @@ fn is_started(machine: &Machine) -> bool {
     )
 }
 
-/// The same, if the state is unknown too.
 fn may_run(machine: &Machine) -> bool {
     is_started(machine) || machine.status.is_empty()
 }
@@ -412,7 +400,6 @@ fn already_orphaned(situation: &Situation, machine: &Key, node: &Node) -> Row {
     row(machine, Effect::AlreadyOrphaned, &what)
 }
 
-/// The VMs that run on nodes that the placement already excludes.
 pub(crate) fn on_excluded_nodes(situation: &Situation) -> impl Iterator<Item = Row> {
     let nodes = situation.nodes_after.iter();
     let excluded: BTreeMap<&str, &Node> = nodes

@@ -24,7 +24,7 @@ fn rows_of(sources: &BootSources<'_>, source: &BootSource<'_>) -> Vec<Row> {
     let not_updated = source.not_updated_because();
     let is_updated = not_updated.is_none();
     let is_empty = source.is_empty_meanwhile;
-    let keeps_none = source.changes_cron() && source.runs() && source.keeps_none();
+    let keeps_none = source.changes_cron() && source.runs() && source.deletes_imported_disks();
     let whats = [
         retargeted(sources, source),
         rejected(source),
@@ -60,7 +60,6 @@ fn pointer(effect: Effect, target: &Foreign) -> What {
     (effect, words::pointer(effect, target))
 }
 
-/// The change of a DataSource whose disk does not change, or that has none.
 fn other_change(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
     let (effect, what) = match source.expected {
         _ if source.is_left && source.has_disk() && !source.is_deleted => {
@@ -92,7 +91,6 @@ fn other_change(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<Wh
     Some((effect, what))
 }
 
-/// The text for a DataSource that has no disk until an import is done.
 fn empty(source: &BootSource<'_>) -> String {
     match (&source.recreated, source.target()) {
         (Some(fields), _) => words::imported_again(fields),
@@ -103,8 +101,7 @@ fn empty(source: &BootSource<'_>) -> String {
     }
 }
 
-/// The change of a DataSource that points to another one than before. A DataSource that does not belong to a template
-/// has no disk, whatever it points to.
+/// A DataSource that does not belong to a template has no disk, whatever it points to.
 fn retargeted(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
     let retarget = source.retarget.as_ref()?;
     match (&retarget.from, &retarget.to) {
@@ -128,7 +125,6 @@ fn retargeted(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What
     }
 }
 
-/// The effect of a DataImportCron that is created, or deleted and created again.
 fn changed_cron(sources: &BootSources<'_>, source: &BootSource<'_>) -> Option<What> {
     let cron = source.cron.filter(|_| source.changes_cron())?;
     let fields = source.recreated.as_deref().unwrap_or_default();
@@ -161,7 +157,6 @@ fn rejected(source: &BootSource<'_>) -> Option<What> {
     Some((Effect::Rejected, words::rejected(cron, why, keeps_disk)))
 }
 
-/// The text for a DataSource that permanently loses its disk.
 fn lost(source: &BootSource<'_>) -> String {
     // The previous target is irrelevant if the DataSource now points to another one.
     let pointed_to = source.pointed_to().filter(|_| source.retarget.is_none());
@@ -174,7 +169,6 @@ fn lost(source: &BootSource<'_>) -> String {
     }
 }
 
-/// The image of a DataImportCron and its architecture.
 fn imported(sources: &BootSources<'_>, source: &BootSource<'_>) -> String {
     let own = (source.cron.map(|cron| &cron.architecture)).filter(|own| !own.is_empty());
     let field = |path| {
@@ -199,9 +193,7 @@ fn imported(sources: &BootSources<'_>, source: &BootSource<'_>) -> String {
     words::imported(Some(&url), architecture, importers, label)
 }
 
-/// Advice that is not about a single object.
 pub(super) fn cautions(plan: &Plan<'_>) -> Vec<String> {
-    /// The annotation with the patch that HCO applies to SSP.
     const PATCH: &str = "/metadata/annotations/ssp.kubevirt.io~1jsonpatch";
     let situation = plan.situation;
     let mut cautions = Vec::new();

@@ -11,8 +11,7 @@ use crate::rows::no_forecast::NoForecast;
 use crate::rows::text::{self, by_effect, by_namespace, of_effects, of_kind, with_effects};
 use crate::terminal::{BOLD, RED, YELLOW};
 
-/// Renders the plan. With `all`, it names all VMs.
-pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
+pub(super) fn render(plan: &Plan<'_>, all_vms: bool) -> String {
     let mut text = String::new();
     if let Some(denied) = &plan.denied {
         denial(&mut text, plan, denied);
@@ -42,7 +41,7 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
         of_effects(&mut text, title, &plan.rows, &[effect]);
     }
     let machines = of_kind(&plan.rows, "VirtualMachine");
-    let limit = if all { usize::MAX } else { NAMED };
+    let limit = if all_vms { usize::MAX } else { NAMED };
     let hint = " (--all-vms names them)";
     by_effect(&mut text, "virtual machines", &machines, limit, hint);
     boot_sources(&mut text, plan);
@@ -56,10 +55,8 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     text
 }
 
-/// Why the policy or HCO denies the object, and the consequences.
 fn denial(text: &mut String, plan: &Plan<'_>, denied: &str) {
-    let who = plan.who_denies();
-    line!(text, "{RED}{who}{RED:#}:");
+    line!(text, "{RED}{}{RED:#}:", plan.who_denies());
     for line in lines(denied).lines() {
         line!(text, "{}", folded(&format!("  {line}"), 4));
     }

@@ -110,7 +110,6 @@ impl Fact {
     }
 }
 
-/// The same values for programs, with KubeVirt's default architecture, if it is known.
 pub(crate) fn json(report: &Report, default: Option<&Foreign>) -> Value {
     let version = report.version.as_ref();
     json!({

@@ -11,24 +11,16 @@ use crate::rows::words;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoForecast {
-    /// HCO does not deploy SSP.
     NotDeployed,
-    /// SSP rejects the object that HCO creates; a clause.
     RejectedBySsp(String),
-    /// Another reason; a clause.
     Other(String),
 }
 
 impl NoForecast {
-    /// Why a report has no forecast.
     pub(crate) fn of(report: &Report, nodes: &[Node]) -> Self {
         let facts = denied_by_hco(report);
-        let fails = |finding: &&Finding| {
-            matches!(
-                finding.consequence,
-                Some(Consequence::HcoCrashes | Consequence::HcoFails)
-            )
-        };
+        let failures = [Consequence::HcoCrashes, Consequence::HcoFails].map(Some);
+        let fails = |finding: &&Finding| failures.contains(&finding.consequence);
         match (&report.no_forecast, report.findings.iter().find(fails)) {
             _ if !facts.is_empty() => Self::Other(words::denied_by_hco(&facts)),
             (Some(NoForecastReport::NotDeployed), _) => Self::NotDeployed,

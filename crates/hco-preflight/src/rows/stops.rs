@@ -7,18 +7,16 @@ use operator_models::cdi::data_source::examine_names;
 use crate::report::{Cron, DataSource, Forecast};
 use crate::rows::{Effect, Row, words};
 
-/// The name of the template.
 pub(crate) fn template(stop: &Row) -> &str {
     stop.about.get("template").map_or("", Foreign::raw)
 }
 
-/// Whether it is the same object of the same template. The position of the template in the list does not count.
+/// The position of the template in the list does not count.
 pub(crate) fn is_same(one: &Row, other: &Row) -> bool {
     one.key() == other.key() && template(one) == template(other)
 }
 
-/// The DataImportCrons that stop SSP, themselves or by their DataSource. If several have the same name, each of their
-/// templates is included.
+/// If several DataImportCrons have the same name, each of their templates is included.
 pub(crate) fn of(forecast: Option<&Forecast>) -> Vec<Row> {
     let Some(forecast) = forecast else {
         return Vec::new();
@@ -35,9 +33,8 @@ pub(crate) fn of(forecast: Option<&Forecast>) -> Vec<Row> {
         };
         let what = words::stop(cron, source.map(|source| &source.name));
         let row = Row::new(Effect::StopsSsp, "DataImportCron", &cron.key(), &what)
-            .about("template", Some(&cron.template))
-            .about("path", cron.rejected_path.as_deref());
-        Some(row)
+            .about("template", Some(&cron.template));
+        Some(row.about("path", cron.rejected_path.as_deref()))
     };
     let mut stops: Vec<Row> = forecast.crons.iter().filter_map(stop).collect();
     stops.dedup();

@@ -11,7 +11,6 @@ use crate::prose::{count, folded, line};
 use crate::report::listed;
 use crate::terminal::{BOLD, DIM, RED};
 
-/// The effects that have a section of their own, whatever the kind is.
 const OF_OTHER_SECTIONS: [Effect; 2] = [Effect::NotRead, Effect::StopsSsp];
 
 pub(crate) fn of_kind<'r>(rows: &'r [Row], kind: &str) -> Vec<&'r Row> {
@@ -20,7 +19,6 @@ pub(crate) fn of_kind<'r>(rows: &'r [Row], kind: &str) -> Vec<&'r Row> {
         .collect()
 }
 
-/// Sections by namespace, with a line for all objects in the same state.
 pub(crate) fn by_namespace(text: &mut String, what: &str, rows: &[&Row], end: &str) {
     let mut by_namespace: BTreeMap<&Foreign, Vec<&Row>> = BTreeMap::new();
     for row in rows {
@@ -32,7 +30,6 @@ pub(crate) fn by_namespace(text: &mut String, what: &str, rows: &[&Row], end: &s
     }
 }
 
-/// A section with a line for all objects that have the same rows.
 fn by_object(text: &mut String, title: &str, rows: &[&Row]) {
     line!(text, "\n{BOLD}{title}{BOLD:#}");
     let mut by_name: BTreeMap<&str, Vec<_>> = BTreeMap::new();
@@ -67,11 +64,8 @@ fn by_object(text: &mut String, title: &str, rows: &[&Row]) {
     for (names, states) in alike {
         let effect = states.iter().map(|(effect, ..)| *effect).max();
         let (style, sign) = effect.unwrap_or(Effect::Unknown).sign();
-        let details: Vec<String> = states
-            .iter()
-            .map(|(_, detail, _)| detail.to_string())
-            .collect();
-        let details = details.join("; ");
+        let details = states.iter().map(|(_, detail, _)| detail.to_string());
+        let details = Vec::from_iter(details).join("; ");
         let subject = match names.as_slice() {
             [name] => format!("{:<width$} ", one_line(name)),
             names => listed(names) + ":",
@@ -114,7 +108,6 @@ pub(crate) fn by_effect(text: &mut String, title: &str, rows: &[&Row], limit: us
     }
 }
 
-/// A section with the rows of these effects.
 pub(crate) fn of_effects(text: &mut String, title: &str, rows: &[Row], effects: &[Effect]) {
     by_effect(text, title, &with_effects(rows, effects), usize::MAX, "");
 }
@@ -125,7 +118,6 @@ pub(crate) fn with_effects<'r>(rows: &'r [Row], effects: &[Effect]) -> Vec<&'r R
         .collect()
 }
 
-/// Writes the objects that stop SSP.
 pub(crate) fn stops(text: &mut String, title: &str, stopped: Option<Stopped>, stops: &[&Row]) {
     let what = match stopped {
         _ if stops.is_empty() => return,

@@ -56,7 +56,6 @@ pub(crate) fn older_version(given: &str, current: &str) -> String {
     format!("HCO {given} is older than the current {current}, and cannot replace it")
 }
 
-/// Conditions of an object that have the same message.
 pub(crate) fn conditions(kind: &str, types: &[&str], since: Option<&str>, message: &str) -> String {
     let problems: Vec<&str> = types
         .iter()
@@ -79,7 +78,6 @@ pub(crate) fn conditions(kind: &str, types: &[&str], since: Option<&str>, messag
     format!("{what}: {}", one_line(message))
 }
 
-/// A DataImportCron that stops SSP, itself or by its DataSource.
 pub(crate) fn stop(cron: &Cron, source: Option<&Foreign>) -> String {
     let data_source = source.map_or_else(String::new, |source| format!(", DataSource {source}"));
     format!(
@@ -90,7 +88,6 @@ pub(crate) fn stop(cron: &Cron, source: Option<&Foreign>) -> String {
     )
 }
 
-/// The field because of which a DataImportCron is rejected.
 fn rejected_field(cron: &Cron) -> String {
     let path = cron.rejected_path.as_ref();
     path.map_or_else(String::new, |path| format!(", {path}"))
@@ -152,7 +149,6 @@ pub(crate) fn image(
     }
 }
 
-/// When to run the command that makes CDI continue.
 pub(crate) const IF_NOTHING_CHANGES: &str = "if that does not change";
 
 pub(crate) const NO_REPORT: &str = "CDI has not reported anything yet";
@@ -172,7 +168,6 @@ pub(crate) fn restarted(times: u64) -> String {
     format!("the importer restarted {times} times")
 }
 
-/// The label because of which CDI does not update a DataSource.
 pub(crate) fn label(owner: Option<&str>) -> String {
     match owner {
         Some(owner) => format!("it has the label of DataImportCron {}", one_line(owner)),
@@ -199,7 +194,6 @@ pub(crate) const CREATED_WITHOUT_DISK: &str = "created without a disk";
 pub(crate) const UPLOADED: &str =
     "created for the uploaded PersistentVolumeClaim with its name, not imported";
 
-/// The effect on a DataSource that points or pointed to another one.
 pub(crate) fn pointer(effect: Effect, target: &Foreign) -> String {
     match effect {
         Effect::NeverImported => format!("points to {target}, which will have no disk"),
@@ -222,7 +216,6 @@ pub(crate) fn no_longer_points_to(target: &Foreign) -> String {
     format!("no longer points to {target}")
 }
 
-/// The image of a DataImportCron. Its architecture can depend on the node that imports it.
 pub(crate) fn imported(
     url: Option<&Foreign>,
     architecture: Option<&Foreign>,
@@ -266,7 +259,6 @@ pub(crate) fn recreated(cron: &Foreign, fields: &[String], disk: &str) -> String
     format!("its DataImportCron {cron} is deleted and created again{because}; {disk}")
 }
 
-// The disk of a changed DataImportCron, if it stays.
 pub(crate) const OTHER_IMAGE: &str =
     "until the new image is imported, its disk, if it has one, stays in use";
 pub(crate) const SAME_IMAGE: &str =
@@ -284,7 +276,6 @@ pub(crate) fn imported_again(fields: &[String]) -> String {
     format!("deleted and imported again{because}: {EMPTY_MEANWHILE}")
 }
 
-/// The changed fields as a reason.
 fn because(fields: &[String]) -> String {
     match fields {
         [] => String::new(),
@@ -297,7 +288,6 @@ pub(crate) fn not_updated(cron: &Foreign, label: &str) -> String {
     format!("never updated for {cron}: {label}")
 }
 
-/// When to run the command that corrects this.
 pub(crate) fn fix_after_creation(cron: &Foreign) -> String {
     format!("fix, after {cron} is created")
 }
@@ -326,8 +316,6 @@ pub(crate) const NO_DISK_ANY_MORE: &str = "has no disk any more";
 
 // VMs.
 
-/// The operations that KubeVirt cannot perform on a VM without virt-handler.
-///
 /// MIRRORS: kubevirt pkg/virt-launcher/monitor.go, `refresh`: virt-launcher waits for virt-handler to shut the guest
 /// down, and kills it after the grace period.
 const WITHOUT: &str = "without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period";
@@ -355,7 +343,6 @@ pub(crate) fn already_orphaned(node: &str, lost: Option<&str>) -> String {
     )
 }
 
-// The advice for a VM whose node departs.
 pub(crate) fn unmanaged(can_migrate: bool) -> String {
     let migrate = if can_migrate {
         "before the change, migrate it: "
@@ -387,13 +374,11 @@ pub(crate) fn shut_down(lost: &str, node_leaves: bool) -> String {
     )
 }
 
-/// Its nodeSelector requires a node on which it cannot run.
 pub(crate) fn pinned(node: &str, which: &str, is_started: bool) -> String {
     let cannot_start = cannot_start(is_started);
     format!("its nodeSelector requires the node {node}, which {which}: {cannot_start}")
 }
 
-// What is wrong with that node.
 pub(crate) const LEAVES: &str = "leaves";
 pub(crate) const IS_EXCLUDED: &str = "the placement excludes";
 pub(crate) const IS_MISSING: &str = "is missing or excluded";
@@ -446,7 +431,6 @@ pub(crate) fn architecture_changes(before: &str, after: &str) -> String {
     )
 }
 
-/// The same for a VM whose disk is for another architecture. The VM may run on a node of that architecture.
 pub(crate) fn disk_changes_architecture(
     before: &str,
     after: &str,
@@ -462,7 +446,6 @@ pub(crate) fn disk_changes_architecture(
     )
 }
 
-// The object or the default that decides the architecture of a VM.
 pub(crate) const OF_KUBEVIRT: &str = "KubeVirt's default";
 
 pub(crate) fn of_preference(name: &str) -> String {
@@ -477,12 +460,10 @@ pub(crate) fn waits_for(source: &Key, state: &str) -> String {
     format!("its disk is still to be created from {source}, which {state}")
 }
 
-// The state of that DataSource.
 pub(crate) const NOT_CREATED: &str = "is not created yet";
 pub(crate) const MISSING: &str = "does not exist; use another boot source";
 pub(crate) const NOT_READY: &str = "is not ready";
 
-/// KubeVirt reports that a VM cannot start, by this printableStatus and this message.
 pub(crate) fn broken(status: &str, message: &str) -> String {
     let what = match status {
         "ErrorUnschedulable" => "no node accepts it",
