@@ -158,8 +158,8 @@ impl<'c> Plan<'c> {
 
     fn effects(&self) -> Vec<Row> {
         let situation = self.situation;
-        let after = &situation.checked.findings;
-        let mut rows: Vec<Row> = of_level(self.reports[0], Level::Deny)
+        let ([before, _], after) = (self.reports, &situation.checked.findings);
+        let mut rows: Vec<Row> = of_level(before, Level::Deny)
             .filter(|ended| !after.iter().any(|other| is_same(ended, other)))
             .map(|ended| self.row(Effect::ProblemEnds, &words::finding(ended)))
             .collect();
@@ -178,7 +178,8 @@ impl<'c> Plan<'c> {
             rows.push(self.row(Effect::NeverSettles, words::NEVER_SETTLES));
         }
         if self.no_forecast.is_none() {
-            rows.extend((rows::cautions(self).iter()).map(|what| self.row(Effect::Caution, what)));
+            let cautions = rows::cautions(self);
+            rows.extend(cautions.iter().map(|what| self.row(Effect::Caution, what)));
         }
         let pending = situation.pending.as_ref().map(|changes| {
             let (hco, forecast) = (situation.current(), situation.forecast_before.as_ref());
@@ -186,18 +187,14 @@ impl<'c> Plan<'c> {
         });
         let pending = pending.unwrap_or_default();
         // Outstanding changes that the requested change prevents are left out. Other nodes can change the details.
-        let is_outstanding = |asked: &[Row], pending: &[Row]| {
+        let alike = |asked: &[Row], pending: &[Row]| {
             asked == pending
                 || !situation.is_sent
                     && (asked.iter().map(|row| row.effect)).eq(pending.iter().map(|row| row.effect))
         };
         let (outstanding, asked): (Vec<_>, Vec<_>) = rows::rows(&self.sources)
             .into_iter()
-            .partition(|(key, rows)| {
-                pending
-                    .get(key)
-                    .is_some_and(|other| is_outstanding(rows, other))
-            });
+            .partition(|(key, rows)| pending.get(key).is_some_and(|other| alike(rows, other)));
         rows.extend(asked.into_iter().flat_map(|(_, rows)| rows));
         for (_, outstanding) in outstanding {
             rows.extend(outstanding.into_iter().map(Row::pending));

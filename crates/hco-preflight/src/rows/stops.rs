@@ -33,8 +33,9 @@ pub(crate) fn of(forecast: Option<&Forecast>) -> Vec<Row> {
         };
         let what = words::stop(cron, source.map(|source| &source.name));
         let row = Row::new(Effect::StopsSsp, "DataImportCron", &cron.key(), &what)
-            .about("template", Some(&cron.template));
-        Some(row.about("path", cron.rejected_path.as_deref()))
+            .about("template", Some(&cron.template))
+            .about("path", cron.rejected_path.as_deref());
+        Some(row)
     };
     let mut stops: Vec<Row> = forecast.crons.iter().filter_map(stop).collect();
     stops.dedup();

@@ -65,7 +65,7 @@ fn by_object(text: &mut String, title: &str, rows: &[&Row]) {
         let effect = states.iter().map(|(effect, ..)| *effect).max();
         let (style, sign) = effect.unwrap_or(Effect::Unknown).sign();
         let details = states.iter().map(|(_, detail, _)| detail.to_string());
-        let details = Vec::from_iter(details).join("; ");
+        let details = details.collect::<Vec<_>>().join("; ");
         let subject = match names.as_slice() {
             [name] => format!("{:<width$} ", one_line(name)),
             names => listed(names) + ":",
