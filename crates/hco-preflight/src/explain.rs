@@ -44,7 +44,6 @@ impl Page {
     }
 }
 
-/// The rules and their pages, in the order of the table.
 pub(crate) fn rules() -> impl Iterator<Item = (&'static Rule, Page)> {
     RULES.iter().map(|&rule| {
         let file = format!("{}.md", rule.id);

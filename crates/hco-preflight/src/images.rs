@@ -26,9 +26,7 @@ const COLUMNS: [&str; 3] = ["amd64", "arm64", "s390x"];
 
 struct Row {
     image: Image,
-    /// The templates that use it.
     templates: Vec<Place>,
-    /// The answer of the registry, or the error.
     contents: Result<Contents, String>,
 }
 
@@ -96,7 +94,6 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
 
 #[derive(Default)]
 struct Asked {
-    /// The images, each with the templates that use it.
     images: Vec<(Image, Vec<Place>)>,
     failures: Vec<String>,
     /// The templates whose images are not looked up.
@@ -121,7 +118,6 @@ impl Asked {
         }
     }
 
-    /// The images of a HyperConverged's templates.
     fn object(&mut self, found: &Found) {
         let object = &found.object;
         for (path, template) in templates::of_spec(&object.value) {
@@ -148,7 +144,6 @@ impl Asked {
     }
 }
 
-/// The registries that this sources.yml describes.
 pub(crate) fn registries(sources: Option<&Path>) -> Result<Registries> {
     let read = |path| {
         let sources = cluster::files::text(path).and_then(|text| Sources::from_bytes(&text));
@@ -158,7 +153,6 @@ pub(crate) fn registries(sources: Option<&Path>) -> Result<Registries> {
     Ok(Registries::new(described.unwrap_or_default()))
 }
 
-/// Looks up all images in parallel.
 fn look_up(images: Vec<(Image, Vec<Place>)>, registries: &Registries) -> Vec<Row> {
     let names = images.iter().map(|(image, _)| image.clone()).collect();
     let mut found = registries.contents(names, &COLUMNS.map(str::to_owned).into());
@@ -174,7 +168,6 @@ fn look_up(images: Vec<(Image, Vec<Place>)>, registries: &Registries) -> Vec<Row
 }
 
 impl Row {
-    /// Whether the image can be imported for an architecture.
     fn cell(&self, architecture: &str) -> (Style, String) {
         let (style, sign) = match &self.contents {
             Err(_) => (YELLOW, "?"),
@@ -269,7 +262,6 @@ fn in_text(rows: &[Row]) -> String {
     text
 }
 
-/// Unknown values are left out.
 fn in_json(rows: &[Row]) -> Value {
     let images = rows
         .iter()

@@ -6,7 +6,6 @@ use kube_objects::name::is_dns1123_subdomain;
 
 use crate::report::Report;
 
-/// `kubectl` with the flags that the user gave to select a cluster.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Kubectl {
     /// The flags, with a blank after each.

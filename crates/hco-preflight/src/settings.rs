@@ -28,7 +28,6 @@ pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
     Ok(Exit::Accepted)
 }
 
-/// Valid settings with all defaults. The module validates them; this function only knows the defaults.
 fn with_defaults(settings: &Value) -> Value {
     let levels: Value = RULES
         .iter()
@@ -47,7 +46,6 @@ fn with_defaults(settings: &Value) -> Value {
     all
 }
 
-/// The settings that a manifest without a status needs: the version of HCO, and the common templates that it ships.
 fn of_cluster(source: &ClusterSource, notes: &mut Notes) -> Result<Value> {
     let world = source.world(None, &[], Reader::Settings, notes)?;
     let all = world.hyperconvergeds(source.connection.namespace.as_deref());

@@ -24,13 +24,13 @@ pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
     let path = &args.output;
     if path == Path::new("-") {
         print_with(|out| world.write(out))?;
-        return Ok(Exit::Accepted);
+    } else {
+        let written = File::create(path).and_then(|file| {
+            let mut file = BufWriter::new(file);
+            world.write(&mut file)?;
+            file.flush()
+        });
+        written.with_context(|| format!("{} cannot be written", foreign::path(path)))?;
     }
-    let written = File::create(path).and_then(|file| {
-        let mut file = BufWriter::new(file);
-        world.write(&mut file)?;
-        file.flush()
-    });
-    written.with_context(|| format!("{} cannot be written", foreign::path(path)))?;
     Ok(Exit::Accepted)
 }

@@ -19,8 +19,7 @@ pub(crate) fn submitted(object: &Value) -> Value {
     object
 }
 
-/// The object as stored after the file is applied. It has the status of the live object, which only HCO writes, and the
-/// metadata that only the API server writes.
+/// Keeps the status of the live object, which only HCO writes, and the metadata that only the API server writes.
 pub(crate) fn sent(as_if: AsIf, live: &Value, file: &Value) -> Value {
     let file = submitted(file);
     let mut sent = match as_if {
@@ -67,7 +66,6 @@ pub(crate) fn edited(file: &Value, operation: &PatchOperation) -> Option<Value> 
     Some(edited)
 }
 
-/// Operations of the module as a JSON Patch.
 pub(crate) fn json_patch_of<'o>(
     operations: impl IntoIterator<Item = &'o PatchOperation>,
 ) -> Result<json_patch::Patch> {

@@ -37,7 +37,6 @@ pub(crate) enum Purpose {
 pub(crate) struct Check<'s> {
     pub(super) subject: &'s Subject,
     pub(crate) questions: Vec<Arc<Question>>,
-    /// The cluster, or the objects of `--from`.
     pub(super) world: Option<World>,
     module: Module,
     policies: Policies,
@@ -123,19 +122,24 @@ impl<'s> Check<'s> {
         }
         let nodes = nodes.iter().map(|node| json!(node));
         policies.verify_images(subject.images, notes);
+        let mut host: Arc<dyn HostCalls> = Arc::new(Objects::default().with("v1", "Node", nodes));
+        if subject.images {
+            let (images, objects) = (registries(subject.sources_path.as_deref())?, host);
+            host = Arc::new(move |namespace: &str, operation: &str, payload: &[u8]| {
+                let is_image = namespace == "oci";
+                let host: &dyn HostCalls = if is_image { &images } else { &*objects };
+                host.call(namespace, operation, payload)
+            });
+        }
         let mut check = Self {
             subject,
             questions: questions.into_iter().map(Arc::new).collect(),
             world,
             module,
             policies,
-            host: Arc::new(Objects::default().with("v1", "Node", nodes)),
+            host,
             for_machines: None,
         };
-        if subject.images {
-            let registries = Arc::new(registries(subject.sources_path.as_deref())?);
-            check.host = with_images(registries, check.host);
-        }
         let mut identities = check.questions.iter().map(|question| &question.identity);
         if identities.any(Identity::is_virtual_machine) {
             let objects = check.surroundings(&files.beside, notes)?;
@@ -162,8 +166,7 @@ impl<'s> Check<'s> {
             match self.verdict(question, question.old(), &question.sent) {
                 Ok(mut report) => {
                     if question.found.is_some() {
-                        let dropped = misplaced::of(question.value());
-                        report.not_checked.extend(dropped);
+                        report.not_checked.extend(misplaced::of(question.value()));
                     }
                     verdicts.objects.push(Judged {
                         question: Arc::clone(question),
@@ -244,7 +247,6 @@ fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
     Ok(read.found)
 }
 
-/// The error for files without an object to check.
 fn nothing(files: &[PathBuf], notes: &Notes, purpose: Purpose) -> Nothing {
     let named: Vec<String> = files.iter().map(|file| one_line(&name(file))).collect();
     let (kinds, named) = (kinds(purpose), named.join(", "));
@@ -284,12 +286,4 @@ fn check_usage(subject: &Subject) -> Result<()> {
     let Subject { old, nodes, .. } = subject;
     let others = [old, nodes, &subject.settings, &subject.source.from];
     files::check_stdin(others.into_iter().flatten().chain(&subject.filename))
-}
-
-/// A host that answers requests for images, and lets another one answer all other requests.
-fn with_images(images: Arc<dyn HostCalls>, other: Arc<dyn HostCalls>) -> Arc<dyn HostCalls> {
-    Arc::new(move |namespace: &str, operation: &str, payload: &[u8]| {
-        let host = if namespace == "oci" { &images } else { &other };
-        host.call(namespace, operation, payload)
-    })
 }

@@ -33,7 +33,6 @@ pub(crate) struct Source {
     pub(crate) objects: Vec<Arc<Object>>,
 }
 
-/// An object of a file, and its lines.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     pub(crate) source: Arc<Source>,
@@ -78,10 +77,8 @@ pub(crate) struct Files {
 /// The maximum size of a file of `-f`. An object in etcd has at most 1.5 MiB.
 const MANIFEST_LIMIT: u64 = 16 << 20;
 
-/// Reads files and directories. A file that cannot be read is a failure, but the other files are still read.
-///
-/// In a directory, templates of a Helm chart are skipped, and a note names them. Any other file that cannot be parsed is a
-/// failure. VirtualMachines, and what they depend on, are read if they are wanted.
+/// A file that cannot be read or parsed is a failure, but the other files are still read. In a directory, templates of a
+/// Helm chart are skipped, and a note names them.
 pub(crate) fn read(paths: &[PathBuf], walk: Walk, with_machines: bool) -> Files {
     let mut files = Files {
         with_machines,
@@ -118,7 +115,6 @@ const BESIDE: [&str; 4] = [
     "VirtualMachineClusterPreference",
 ];
 
-/// Rejects a command line that reads standard input more than once.
 pub(crate) fn check_stdin(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<()> {
     let stdin = Path::new(STDIN);
     let mut stdin = paths.into_iter().filter(|path| path.as_ref() == stdin);
@@ -129,7 +125,6 @@ pub(crate) fn check_stdin(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> 
     Ok(())
 }
 
-/// Rejects options for directories if no path is given.
 pub(crate) fn check_directories(paths: &[PathBuf], walk: &Walk) -> Result<()> {
     ensure!(
         !paths.is_empty() || !walk.recursive && walk.exclude.is_empty(),
@@ -139,7 +134,6 @@ pub(crate) fn check_directories(paths: &[PathBuf], walk: &Walk) -> Result<()> {
 }
 
 impl Files {
-    /// Reads a file or a directory that the user names.
     fn path(&mut self, path: &Path) {
         if self.is_excluded(path) {
             self.skip("--exclude", path.display().to_string());
@@ -150,7 +144,6 @@ impl Files {
         }
     }
 
-    /// Whether the user excludes a path, or a directory around it.
     fn is_excluded(&self, path: &Path) -> bool {
         let plain = path.strip_prefix(".").unwrap_or(path);
         let mut patterns = self.walk.exclude.iter();
@@ -179,7 +172,7 @@ impl Files {
             };
             let path = entry.path();
             if path.is_dir() {
-                self.subdirectory(path, entry.path_is_symlink());
+                self.skip_subdirectory(path, entry.path_is_symlink());
                 continue;
             } else if !is_manifest(path) {
                 continue;
@@ -203,8 +196,7 @@ impl Files {
         }
     }
 
-    /// Notes a directory whose files are not read.
-    fn subdirectory(&mut self, path: &Path, is_link: bool) {
+    fn skip_subdirectory(&mut self, path: &Path, is_link: bool) {
         if self.is_excluded(path) {
             return;
         }
@@ -301,8 +293,7 @@ impl Files {
             // The wrong group may be a mistake, so a note names the object.
             "HyperConverged" => {
                 let group = &identity.api_version;
-                let what = format!("{place}: skipped a HyperConverged of `{group}`");
-                self.notes.push(&what);
+                self.notes.push(&format!("{place}: skipped a HyperConverged of `{group}`"));
             }
             kind if contains_ours(value) => self.fail(place, format!(
                 "not checked: the HyperConverged inside this {kind}; check it in a file of its own"
@@ -387,7 +378,6 @@ fn contains_ours(value: &Value) -> bool {
     }
 }
 
-/// Whether a file is a template of a Helm chart.
 fn is_of_chart(file: &Path) -> bool {
     let mut parents = file.ancestors().skip(1);
     let templates = parents.find(|parent| parent.ends_with("templates"));

@@ -53,7 +53,6 @@ impl ShownVersion {
     }
 }
 
-/// The version of HCO in the status.
 pub(crate) fn operator_version(object: &Value) -> Option<&str> {
     let mut versions = items(object, "/status/versions");
     let operator = versions.find(|version| text(version, "/name") == Some("operator"));

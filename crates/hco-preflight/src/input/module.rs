@@ -25,7 +25,6 @@ pub(crate) fn mistakes(module: Option<&Module>, settings: &Value) -> Result<Opti
 }
 
 impl Module {
-    /// Compiles the embedded module, or the build of the policy in a file.
     pub(crate) fn load(file: Option<&Path>, no_cache: bool) -> Result<Self> {
         let options = Options {
             deadline: DEADLINE,

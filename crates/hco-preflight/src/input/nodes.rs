@@ -11,7 +11,6 @@ use operator_models::hco::node::{is_control_plane, is_worker};
 
 use crate::prose::count;
 
-/// The nodes of a cluster, or of files in place of one.
 pub(super) fn of_world(world: &World) -> Result<Vec<Node>> {
     let nodes: Vec<Node> = world.nodes.iter().cloned().collect();
     ensure!(
@@ -25,7 +24,6 @@ pub(super) fn of_file(path: &Path, labels: &BTreeSet<String>) -> Result<Vec<Node
     Node::from_file(path, labels).with_context(|| format!("--nodes {}", foreign::path(path)))
 }
 
-/// The role of control-plane nodes, and its prefix in `--what-if`.
 const CONTROL_PLANE: &str = "control-plane";
 
 /// Nodes that join or leave: `arm64=2,amd64=-1,control-plane:arm64=3`. By role and architecture, it has whether they leave,
@@ -66,8 +64,7 @@ impl FromStr for WhatIf {
 }
 
 impl WhatIf {
-    /// The nodes after the change. The last workers by name leave first, then nodes without the role. It fails if more leave
-    /// than exist.
+    /// The last workers by name leave first, then nodes without the role. It fails if more leave than exist.
     pub(super) fn apply(&self, mut nodes: Vec<Node>) -> Result<Vec<Node>> {
         let mut joined = Vec::new();
         for ((role, architecture), &(leave, number)) in &self.0 {

@@ -15,21 +15,17 @@ use crate::input::apply::{self, json_patch_of};
 use crate::input::files::Found;
 use crate::report::Finding;
 
-/// An object, its old version, and how it is sent to the cluster.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
     /// The object in its file; `None` for an object in the cluster.
     pub(crate) found: Option<Found>,
     pub(crate) identity: Identity,
-    /// The object as the API server gets it.
     pub(crate) sent: Value,
     pub(crate) against: Against,
 }
 
-/// The object with which an object is compared.
 #[derive(Debug, Clone)]
 pub(crate) enum Against {
-    /// None: the object is evaluated as a new one.
     Nothing,
     /// The object of `--old`, and the file.
     File(Value, String),
@@ -97,7 +93,6 @@ impl Question {
         })
     }
 
-    /// A live object that stays unchanged.
     pub(super) fn unchanged(live: Value) -> Self {
         Self {
             against: Against::Live(live.clone(), AsIf::default()),
@@ -132,8 +127,7 @@ impl Question {
         self.found.as_ref().map(Found::place)
     }
 
-    /// Its value and what is sent of it, after a patch of what is sent; `None` if the patch cannot be made in the file, because
-    /// only the live object has the value.
+    /// Both after a patch of what is sent; `None` if the patch is impossible in the file, which lacks values of the live object.
     pub(crate) fn after(
         &self,
         [value, sent]: [&Value; 2],
@@ -153,7 +147,6 @@ impl Question {
         (apply::sent(*as_if, live, &value) == sent).then_some([value, sent])
     }
 
-    /// Whether `fix` makes the recommended fix of a finding.
     pub(crate) fn can_fix(&self, finding: &Finding) -> bool {
         let object = [self.value(), &self.sent];
         let fix = finding.complete_fix();
@@ -168,8 +161,7 @@ impl Question {
         std::iter::once(&self.sent).chain(self.old())
     }
 
-    /// The payload of the engine and of the module for a version of the object: the admission request that the API server
-    /// would send. It is an update if there is an old object, and else a creation.
+    /// The settings, and the admission request that the API server would send.
     pub(super) fn payload(&self, object: &Value, old: Option<&Value>, settings: &Value) -> Vec<u8> {
         let (api_version, kind) = (&self.identity.api_version, &self.identity.kind);
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
@@ -186,12 +178,12 @@ impl Question {
             "oldObject": old,
             "dryRun": false,
         });
-        let payload = json!({"request": request, "settings": settings});
-        payload.to_string().into_bytes()
+        json!({"request": request, "settings": settings})
+            .to_string()
+            .into_bytes()
     }
 }
 
-/// The namespace of objects of files without a namespace.
 pub(super) fn default_namespace<'s>(
     source: &'s ClusterSource,
     world: Option<&'s World>,
@@ -200,13 +192,11 @@ pub(super) fn default_namespace<'s>(
     named.unwrap_or(world.map_or("default", World::namespace))
 }
 
-/// Gives an object without a namespace the namespace in which it will be created. The DataSources of a VirtualMachine are
-/// also read there.
+/// Sets the namespace of the creation, because the DataSources of a VirtualMachine are also read there.
 pub(super) fn set_namespace(object: &mut Value, default: &str) {
-    let is_stated = !field::namespace(object).is_empty();
-    if let Some(Value::Object(metadata)) = object.get_mut("metadata")
-        && !is_stated
+    if field::namespace(object).is_empty()
         && !default.is_empty()
+        && let Some(Value::Object(metadata)) = object.get_mut("metadata")
     {
         metadata.insert("namespace".to_owned(), default.into());
     }
@@ -227,10 +217,8 @@ fn not_in(world: &World, identity: &Identity, default_namespace: &str) -> String
     format!("{cluster} has no {kind} {namespace}/{name} yet{hint}")
 }
 
-/// The object of `--old` with the same name.
 fn of_old(identity: &Identity, path: &Path, old: &[Found]) -> Result<Against> {
-    let same = old.iter().find(|old| old.identity.is_same_object(identity));
-    let Some(old) = same else {
+    let Some(old) = old.iter().find(|old| old.identity.is_same_object(identity)) else {
         return Ok(Against::Nothing);
     };
     let (new, was) = (&identity.api_version, &old.identity.api_version);

@@ -15,7 +15,6 @@ use serde_json::{Map, Value, json};
 use super::module::{Module, mistakes};
 use super::question::Question;
 
-/// Settings, and the cluster's policy that contains them.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) value: Value,
@@ -29,7 +28,6 @@ pub(crate) struct Policy {
     mode: Mode,
 }
 
-/// How Kubewarden handles a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Mode {
@@ -54,7 +52,6 @@ impl fmt::Display for Policy {
     }
 }
 
-/// The settings for the objects of each resource.
 pub(super) struct Policies {
     /// The settings of the user, or the defaults.
     own: Settings,
@@ -140,7 +137,6 @@ impl Policies {
     }
 }
 
-/// The settings of one of the cluster's policies.
 fn of_policy(policy: &Value, module: Option<&Module>, notes: &mut Notes) -> Result<Settings> {
     let value = or_defaults(policy.pointer("/spec/settings"));
     let used = Policy {
@@ -170,7 +166,6 @@ fn is_mutating(policy: &Value) -> bool {
     policy.pointer("/spec/mutating") == Some(&Value::Bool(true))
 }
 
-/// Whether the API server sends objects of a resource to a policy.
 fn covers(policy: &Value, resource: &str) -> bool {
     let group = match resource {
         "hyperconvergeds" => "hco.kubevirt.io",

@@ -30,7 +30,6 @@ use crate::rows::no_forecast::{NoForecast, denied_by_hco, unknown_in_status};
 use crate::rows::words;
 use crate::templates;
 
-/// The states before and after the change.
 pub(crate) struct Situation {
     pub(crate) world: World,
     /// The current object; `None` if it does not exist yet.
@@ -39,7 +38,6 @@ pub(crate) struct Situation {
     /// The report of a check of the cluster after the change.
     pub(crate) checked: Report,
     pub(crate) nodes_after: Vec<Node>,
-    /// The forecast for the current object and nodes.
     pub(crate) forecast_before: Option<Forecast>,
     pub(crate) outlook: Result<Outlook, NoForecast>,
     /// The changes that the operators will make even without the requested change; `None` if no change was requested,
@@ -58,7 +56,6 @@ pub(crate) struct Situation {
     pub(crate) options: String,
 }
 
-/// A HyperConverged, and the engine's report about it.
 pub(crate) struct Hco {
     pub(crate) object: Value,
     pub(crate) report: Report,
@@ -72,8 +69,7 @@ pub(crate) struct Outlook {
     pub(crate) changes: Changes,
 }
 
-/// Reads the states before and after a change, and evaluates them. `check` of a cluster makes no change, and keeps its
-/// connection between polls.
+/// `check` of a cluster makes no change, and keeps its connection between polls.
 pub(crate) fn compare(
     plan: &Plan,
     reader: Reader,
@@ -142,15 +138,12 @@ fn only(source: &ClusterSource, world: &World, notes: &mut Notes) -> Result<Valu
 
 pub(super) fn no_hyperconverged(namespace: Option<&str>) -> Error {
     let within = namespace.map(|name| format!(" in the namespace `{}`", one_line(name)));
-    let what = format!(
-        "there is no HyperConverged{}; specify a manifest with -f",
-        within.unwrap_or_default()
-    );
+    let within = within.unwrap_or_default();
+    let what = format!("there is no HyperConverged{within}; specify a manifest with -f");
     Nothing(what).into()
 }
 
 impl Situation {
-    /// Compares the states before and after a change of the object, the nodes, or the version of HCO.
     fn new(
         plan: &Plan,
         world: World,
@@ -289,12 +282,10 @@ pub(crate) fn has_virt_handler(hco: &Hco, node: &Node) -> bool {
 }
 
 impl Situation {
-    /// The current object, or the new one if it does not exist yet.
     pub(crate) fn current(&self) -> &Hco {
         self.before.as_ref().unwrap_or(&self.after)
     }
 
-    /// The names of the nodes that leave, sorted.
     pub(crate) fn leaving(&self) -> Vec<Foreign> {
         let mut leaving = self.world.nodes.by(|node| &*node.name);
         for node in &self.nodes_after {
@@ -311,7 +302,6 @@ impl Situation {
         Some(&self.outlook.as_ref().ok()?.changes)
     }
 
-    /// Why HCO denies the object that a file changes.
     pub(crate) fn denied_by_hco(&self) -> Vec<String> {
         if !self.is_sent {
             return Vec::new();
@@ -328,8 +318,7 @@ impl Situation {
         }
         // The webhook crashes, so the request fails.
         let crashes = |finding: &&Finding| finding.consequence == Some(Consequence::HcoCrashes);
-        let crashes = report.findings.iter().filter(crashes).map(words::finding);
-        facts.extend(crashes);
+        facts.extend(report.findings.iter().filter(crashes).map(words::finding));
         if facts.is_empty()
             && report.templates.is_some()
             && let Some(before) = before
@@ -348,7 +337,6 @@ impl Situation {
         [before.clone(), changed.or(before)]
     }
 
-    /// The KubeVirt that was read, or else the one of this version of HCO, with this default architecture.
     pub(crate) fn kubevirt(&self, report: &Report, default_architecture: String) -> KubeVirt {
         let read = self.world.kubevirt().filter(|_| self.version.is_none());
         let mut kubevirt = read.unwrap_or_else(|| report::kubevirt(report));
@@ -356,14 +344,11 @@ impl Situation {
         kubevirt
     }
 
-    /// The version of HCO in a report, for the object before or after the change.
     pub(crate) fn version(&self, report: &Report) -> Option<ShownVersion> {
-        let object = &self.current().object;
-        let given = self.version.as_deref();
-        Some(ShownVersion::of(report.version.as_ref()?, object, given))
+        let (version, given) = (report.version.as_ref()?, self.version.as_deref());
+        Some(ShownVersion::of(version, &self.current().object, given))
     }
 
-    /// Why a plan for the version that the user named says little: it is not known, or older than the current one.
     pub(crate) fn doubt_about_version(&self) -> Option<String> {
         let given = self.version.as_deref()?;
         let Some(VersionSupport::Known(version)) = VersionSupport::parse(given) else {
@@ -376,7 +361,6 @@ impl Situation {
     }
 }
 
-/// The HyperConverged of the files, if the user named files.
 fn found(args: &Plan, notes: &mut Notes) -> Result<Option<Found>> {
     if args.filename.is_empty() {
         return Ok(None);

@@ -104,7 +104,7 @@ impl Check<'_> {
                     .and_then(|object| template(source, &forecast.crons, object))
                     .or_else(|| DataSource::deserialize(sources.get(&key)?).ok())
                     .unwrap_or_default();
-                sources.insert(key, json!(of_forecast(source, labelled)));
+                sources.insert(key, json!(data_source(source, labelled)));
             }
         }
         sources.extend(in_files("DataSource").map(named));
@@ -149,7 +149,6 @@ fn shipped(world: Option<&World>, report: &Report) -> Vec<Value> {
         .collect()
 }
 
-/// The HyperConverged with the status that HCO will write.
 fn hyperconverged(object: Option<&Value>, report: &Report) -> Value {
     // v1 has the infrastructure placement at another path.
     let infra = object.and_then(|object| {
@@ -166,7 +165,6 @@ fn hyperconverged(object: Option<&Value>, report: &Report) -> Value {
     })
 }
 
-/// The existing KubeVirt, with the default architecture and the feature gate that HCO will set.
 fn kubevirt(known: Option<KubeVirt>, report: &Report) -> KubeVirt {
     let mut kubevirt = known.unwrap_or_else(|| {
         let version = report::version(report).and_then(HcoVersion::kubevirt);
@@ -202,8 +200,7 @@ fn template(source: &report::DataSource, crons: &[Cron], object: &Value) -> Opti
     Some(labelled).filter(|labelled| !labelled.preference.is_empty())
 }
 
-/// The DataSource of a forecast, with the default preference of another object.
-fn of_forecast(source: &report::DataSource, labelled: DataSource) -> DataSource {
+fn data_source(source: &report::DataSource, labelled: DataSource) -> DataSource {
     let namespace = source.namespace.raw();
     let reference = |name: &Foreign| Reference {
         namespace: namespace.to_owned(),
