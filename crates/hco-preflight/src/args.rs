@@ -64,7 +64,6 @@ Exit codes:
   2  something was not read or not evaluated, or invalid usage";
 
 impl Args {
-    /// Reads the words of the command line, the name of the program first.
     pub(crate) fn read(mut words: Vec<OsString>) -> Result<Self, clap::Error> {
         let program = words.first().map(PathBuf::from).unwrap_or_default();
         let name = if program.ends_with("kubectl-hco_preflight") {
@@ -96,8 +95,7 @@ impl Args {
     }
 }
 
-/// An option that is also the name of a file. A shell may have expanded it from `*.yaml`, so the name of a file would
-/// change the check.
+/// A shell may have expanded it from `*.yaml`, so the name of a file would change the check.
 fn option_and_file(words: &[OsString]) -> Option<&OsString> {
     words
         .split(|word| word == "--")
@@ -226,12 +224,11 @@ pub(crate) struct ClusterSource {
 }
 
 impl ClusterSource {
-    /// Whether a cluster is read, or files instead of one.
     pub(crate) fn is_live(&self) -> bool {
         self.cluster || self.from.is_some()
     }
 
-    /// Rejects flags for a connection that is not used. The namespace also selects objects of files.
+    /// The namespace also selects objects of files.
     pub(crate) fn check_connection(&self) -> Result<()> {
         let of_files = Connection {
             namespace: self.connection.namespace.clone(),
@@ -244,7 +241,6 @@ impl ClusterSource {
         Ok(())
     }
 
-    /// Reads the state for a command, with what matters to these manifests.
     pub(crate) fn world(
         &self,
         kept: Option<Cluster>,
@@ -258,7 +254,6 @@ impl ClusterSource {
         }
     }
 
-    /// The options for the same state and the same settings, as words of a shell.
     pub(crate) fn options(&self, settings: Option<&Path>, Kubectl { flags }: &Kubectl) -> String {
         let file = |path: &Path| shell_word(&foreign::path(path));
         let state = match &self.from {

@@ -19,7 +19,7 @@ use crate::prose::line;
 use crate::terminal::{Terminal, print_json, print_markdown, print_raw};
 use crate::verdict::{Judged, Verdicts};
 
-/// Without a file, it is about the live HyperConverged. A check without nodes is a usage error of files.
+/// A check without nodes is a usage error of files.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     if args.subject.filename.is_empty() && args.subject.source.is_live() {
         cluster::run(args, terminal)
@@ -70,7 +70,6 @@ fn files(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     })
 }
 
-/// The text below a heading with the result, for a comment on a merge request.
 fn markdown(verdicts: &Verdicts, name: &str) -> Result<()> {
     let is_denied = |object: &Judged| object.exit() == Exit::Denied && !object.is_only_reported();
     let (sign, result) = match verdicts.exit() {

@@ -6,7 +6,6 @@ use cluster::ClusterError;
 use cluster::foreign::one_line;
 use policy_host::HostError;
 
-/// The place of an object in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The file, as the user named it.
@@ -25,7 +24,6 @@ impl fmt::Display for Place {
     }
 }
 
-/// An error: something could not be read or requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     /// `None` if it is not about a file, or if the text already names the file.

@@ -17,7 +17,7 @@ use manifest::Object;
 use serde_json::Value;
 
 use self::choice::{
-    chosen, enables_import, has_alternatives, is_choice, is_made, needs_choice, reason,
+    chosen, enables_import, has_alternatives, is_choice, needs_choice, prefers_one, reason,
     sets_annotation, to_review,
 };
 use crate::args;
@@ -34,7 +34,6 @@ use crate::verdict::Judged;
 /// More rounds than any object needs. One round applies the fixes of all findings that the module lists.
 const ROUNDS: usize = 64;
 
-/// Applies all possible fixes, and lists the remaining findings.
 pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     let has_files = !args.subject.filename.is_empty();
     let is_live = args.subject.source.is_live();
@@ -99,7 +98,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Notes the changes with their costs, before they are made. The module states the cost of a placement.
+/// The module states the cost of a placement.
 fn note_summaries(fixed: &[Fixed], terminal: &Terminal) {
     let mut notes = Notes::default();
     for object in fixed {
@@ -114,7 +113,6 @@ fn note_summaries(fixed: &[Fixed], terminal: &Terminal) {
     terminal.notes(&notes);
 }
 
-/// Notes what to do before the changes are applied.
 fn advise(fixes: &[&Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Terminal) {
     if args.output.is_some() {
         terminal.note("if an object has changed since it was read, the API server rejects its patch (`the server rejected our request due to an error in our request`): run this again");
@@ -137,7 +135,6 @@ fn advise(fixes: &[&Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Ter
     ));
 }
 
-/// An object with the fixes that can be made.
 struct Fixed {
     /// The object as it is in the written file, where its line numbers can differ, and the report after the fixes.
     judged: Judged,
@@ -151,7 +148,7 @@ struct Fixed {
 }
 
 impl Fixed {
-    /// Applies the fixes of a report. A value that the editor cannot change, for example an alias, does not prevent others.
+    /// A value that the editor cannot change, for example an alias, does not prevent others.
     fn new(question: &Arc<Question>, check: &Check<'_>, args: &args::Fix) -> Result<Self, Failure> {
         let edit_error = |value: &Value| files::edit_error(question, value);
         let mut fixed = Self::with(question, check, args, |_| true)?;
@@ -246,7 +243,7 @@ impl Fixed {
         }
         let is_missing = |denial: &String| denial.starts_with("[architectures-");
         let advice = match (denials.iter().any(is_missing), args.subject.images) {
-            (true, _) if args.r#unsafe => "",
+            _ if args.r#unsafe => "",
             (true, true) => "; add --unsafe, which lists every workload architecture",
             (true, false) => {
                 "; add --images, which looks up the images, or --unsafe, which lists every workload architecture"
@@ -281,7 +278,6 @@ impl Fixed {
     }
 }
 
-/// Prints the findings that need manual changes or a review, the images that could not be read, and the counts.
 fn summarize(fixed: &[Fixed], made: usize, exit: Exit, args: &args::Fix, terminal: &Terminal) {
     let (mut by_hand, mut to_confirm, mut to_choose) = (0, 0, 0);
     for object in fixed.iter().map(|fixed| &fixed.judged) {
@@ -330,7 +326,7 @@ fn summarize(fixed: &[Fixed], made: usize, exit: Exit, args: &args::Fix, termina
         None => format!("{findings} can be fixed: run again with --write"),
         Some(_) => format!("the printed commands fix {findings}"),
     };
-    let decision = if is_made(args) {
+    let decision = if prefers_one(args) {
         "not fixed: see the error"
     } else {
         "for you to decide: run again with --enable-import, or with --place-on ARCH"

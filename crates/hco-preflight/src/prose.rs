@@ -31,13 +31,12 @@ pub(crate) fn folded(line: &str, indent: usize) -> String {
     textwrap::fill(line, options)
 }
 
-/// `1 problem`, `2 problems`.
 pub(crate) fn count(number: usize, what: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{number} {what}{s}")
 }
 
-/// Adds findings with their texts. Findings with the same fix share it.
+/// Findings with the same fix share it.
 pub(crate) fn findings(
     text: &mut String,
     shown: &mut BTreeSet<String>,
@@ -53,8 +52,7 @@ pub(crate) fn findings(
     }
 }
 
-/// Adds the fix of a finding and its alternatives. Commands and manifests to paste keep their lines, and are not repeated
-/// if an earlier finding has the same ones.
+/// Commands and manifests to paste keep their lines, and are not repeated if an earlier finding has the same ones.
 pub(crate) fn fix(text: &mut String, shown: &mut BTreeSet<String>, all: &str) {
     let mut label = "fix";
     for alternative in all.split("\nor: ") {
@@ -76,9 +74,8 @@ pub(crate) fn fix(text: &mut String, shown: &mut BTreeSet<String>, all: &str) {
     }
 }
 
-/// Adds a table: the heads of its columns, and for each row a name and its cells with their styles. The first column is at
-/// most `limit` wide, and longer names move the cells of their row. The widths are computed here, because comfy-table
-/// depends on twelve crates to measure cells with colors.
+/// The first column is at most `limit` wide, and longer names move the cells of their row. The widths are computed here,
+/// because comfy-table depends on twelve crates to measure cells with colors.
 pub(crate) fn table(
     text: &mut String,
     (indent, limit): (&str, usize),

@@ -17,13 +17,13 @@ use operator_models::kubevirt::installation::KubeVirt;
 
 use crate::exit::Exit;
 
-/// Whether the module evaluated the object. It does not evaluate an update that changes nothing.
+/// The module does not evaluate an update that changes nothing.
 pub(crate) fn is_evaluated(report: &Report) -> bool {
     let is_judged = report.hco_version.is_some() || report.virtual_machine.is_some();
     is_judged || !report.findings.is_empty() || !report.allowed
 }
 
-/// The exit code for the object. A denial for a reason outside the object counts as not evaluated.
+/// A denial for a reason outside the object counts as not evaluated.
 pub(crate) fn exit(report: &Report) -> Exit {
     match (report.allowed, report.code) {
         (true, _) => Exit::Accepted,
@@ -48,13 +48,11 @@ pub(crate) fn version(report: &Report) -> Option<HcoVersion> {
     HcoVersion::parse(&report.version.as_ref()?.number)
 }
 
-/// The KubeVirt that this version of HCO deploys.
 pub(crate) fn kubevirt(report: &Report) -> KubeVirt {
     let version = version(report).and_then(HcoVersion::kubevirt);
     KubeVirt::new(String::new(), version)
 }
 
-/// How KubeVirt derives a VM's architecture, for users.
 pub(crate) fn architecture(machine: &Machine) -> String {
     let unknown = Foreign::from("unknown");
     let architecture = machine.architecture.as_ref().unwrap_or(&unknown);
@@ -67,20 +65,15 @@ pub(crate) fn architecture(machine: &Machine) -> String {
     format!("{architecture} ({why})")
 }
 
-/// Whether HCO's webhook denies the request because of a finding, whatever the policy does.
 pub(crate) fn is_denied_by_hco(finding: &Finding) -> bool {
-    let denies = [Consequence::HcoDenies, Consequence::HcoCrashes];
-    finding
-        .consequence
-        .is_some_and(|consequence| denies.contains(&consequence))
+    use Consequence::{HcoCrashes, HcoDenies};
+    matches!(finding.consequence, Some(HcoDenies | HcoCrashes))
 }
 
-/// Whether two findings are about the same problem of the same template.
 pub(crate) fn is_same(one: &Finding, other: &Finding) -> bool {
     (&one.rule, &one.template) == (&other.rule, &other.template)
 }
 
-/// `amd64, arm64`.
 pub(crate) fn listed(names: &[impl Borrow<str>]) -> String {
     let names: Vec<String> = names.iter().map(|name| one_line(name.borrow())).collect();
     names.join(", ")
@@ -98,7 +91,6 @@ pub(crate) fn is_in(names: &[Foreign], name: &str) -> bool {
     names.iter().any(|other| other.raw() == name)
 }
 
-/// `amd64 (3), arm64 (2)`.
 pub(crate) fn counted(nodes: &BTreeMap<String, usize>) -> String {
     let counted: Vec<String> = nodes
         .iter()

@@ -18,7 +18,6 @@ pub(crate) const DIM: Style = Style::new().dimmed();
 #[derive(Debug)]
 pub(crate) struct Terminal {
     color: ColorChoice,
-    /// Whether only the result and errors are printed.
     is_quiet: bool,
     /// The name with which the command was called.
     pub(crate) name: String,
@@ -37,7 +36,6 @@ impl Terminal {
         }
     }
 
-    /// Prints a text that may have colors.
     pub(crate) fn print(&self, text: &str) -> Result<()> {
         let mut out = AutoStream::new(io::stdout().lock(), self.color);
         let text = foreign::inert(text);
@@ -66,7 +64,6 @@ impl Terminal {
         self.line(YELLOW, "review needed", text);
     }
 
-    /// Prints the reason why something was not evaluated or not done.
     pub(crate) fn failure(&self, text: &str) {
         self.line(RED, "error", text);
     }
@@ -79,7 +76,6 @@ impl Terminal {
     }
 }
 
-/// Prints output for a program without changes.
 pub(crate) fn print_raw(text: &[u8]) -> Result<()> {
     print_with(|out| out.write_all(text))
 }
@@ -94,7 +90,6 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
     print_raw(foreign::json(json).as_bytes())
 }
 
-/// Prints a text as Markdown, without its colors.
 pub(crate) fn print_markdown(title: &str, text: &str) -> Result<()> {
     let plain = anstream::adapter::strip_str(text).to_string();
     // No text in the block can end it.
@@ -104,7 +99,6 @@ pub(crate) fn print_markdown(title: &str, text: &str) -> Result<()> {
     print_raw(foreign::inert(&foreign::lines(&markdown)).as_bytes())
 }
 
-/// The width for prose: the terminal's, `COLUMNS`, or a readable one.
 pub(crate) fn width() -> usize {
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
     terminal_size::terminal_size_of(io::stdout())

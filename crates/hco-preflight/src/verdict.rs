@@ -22,7 +22,6 @@ pub(crate) struct Judged {
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
     pub(crate) objects: Vec<Judged>,
-    /// Errors for objects that could not be evaluated.
     pub(crate) failures: Vec<Failure>,
     pub(crate) cluster: Option<Origin>,
 }
@@ -35,7 +34,6 @@ pub(crate) struct Origin {
 }
 
 impl Judged {
-    /// Whether the cluster would only report a denial.
     pub(crate) fn is_only_reported(&self) -> bool {
         let policy = self.policy.as_ref();
         policy.is_some_and(Policy::is_monitor)
@@ -43,12 +41,11 @@ impl Judged {
             && self.exit() != Exit::Unjudged
     }
 
-    /// `NAMESPACE/NAME`, without the parts that are missing.
     pub(crate) fn name(&self) -> String {
         self.question.identity.namespaced_name()
     }
 
-    /// The place of the object, or of a finding in it; `None` for an object in the cluster.
+    /// `None` for an object in the cluster.
     pub(crate) fn place_of(&self, finding: Option<&Finding>) -> Option<Place> {
         let found = self.question.found.as_ref()?;
         let mut place = found.place();
@@ -98,14 +95,12 @@ impl Verdicts {
             for reason in &report.not_checked {
                 note(reason);
             }
-            // The module does not evaluate an update that changes nothing.
             let flag = match object.question.against {
-                _ if report::is_evaluated(report) => None,
                 Against::Nothing => None,
                 Against::File(..) => Some("--old"),
                 Against::Live(..) => Some("-f"),
             };
-            if let Some(flag) = flag {
+            if let Some(flag) = flag.filter(|_| !report::is_evaluated(report)) {
                 note(&format!(
                     "the change affects nothing that the policy checks, so existing problems are not listed; to list them, run this without {flag}"
                 ));

@@ -26,12 +26,10 @@ use crate::rows::no_forecast::NoForecast;
 use crate::rows::{Effect, Row, Severity, exit, facts, stops, words};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
-/// The first pause between two polls of the cluster.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
-/// Prints what is wrong. With `--wait`, it polls until nothing is outstanding or the time is up.
 pub(super) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     check_usage(args)?;
     let found = match wait(args, terminal) {
@@ -55,7 +53,6 @@ pub(super) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     Ok(exit(&found.rows, fails))
 }
 
-/// Rejects the options that are about files, before anything is read.
 fn check_usage(args: &args::Check) -> Result<()> {
     let subject = &args.subject;
     files::check_directories(&[], &subject.walk)?;
@@ -122,17 +119,14 @@ fn wait(args: &args::Check, terminal: &Terminal) -> Result<Checked> {
     }
 }
 
-/// The message of a condition; empty if it is missing.
 fn message(condition: &Condition) -> &str {
     condition.message.as_ref().map_or("", |message| &message.0)
 }
 
-/// Whether a DataSource has a disk that VMs can be created from.
 fn is_ready(source: &DataSource) -> bool {
     condition(&source.conditions, "Ready").is_some_and(|ready| ready.status == "True")
 }
 
-/// A cluster, and what was found in it.
 struct Checked {
     situation: Situation,
     /// The first rows are about the findings, in their order.
@@ -183,13 +177,11 @@ impl Checked {
         self.rows.iter().filter(|row| effects.contains(&row.effect))
     }
 
-    /// The objects that stop SSP.
     fn stops(&self) -> impl Iterator<Item = &Row> {
         self.of_effects(&[Effect::StopsSsp])
             .filter(|row| row.kind == "DataImportCron")
     }
 
-    /// Whether another poll may find more.
     fn is_outstanding(&self) -> bool {
         let gaps = &self.situation.world.gaps;
         self.rows.iter().any(|row| row.effect.is_outstanding())

@@ -24,18 +24,15 @@ pub(crate) struct Entry<'v> {
     /// The name of the object; `None` for an entry about a file, or about the whole check.
     pub(crate) object: Option<String>,
     pub(crate) finding: Option<&'v Finding>,
-    /// The file and the line, for programs that know the files of a repository; `None` for an error that is not about a
-    /// file.
+    /// A path in the repository, and the line; `None` for an error that is not about a file.
     pub(crate) place: Option<(String, usize)>,
     /// The fact and the fix, after the name of the object if they do not contain it.
     pub(crate) text: String,
-    /// Identifies the same finding in another run, independent of line numbers. It is unique among the entries of a
-    /// check.
+    /// Identifies the same finding in another run, independent of line numbers; unique in a check.
     pub(crate) fingerprint: String,
 }
 
 impl<'v> Entry<'v> {
-    /// All entries of a check: the objects in their order, then everything that could not be evaluated.
     pub(crate) fn all(verdicts: &'v Verdicts) -> Vec<Self> {
         let mut entries = Vec::new();
         for object in &verdicts.objects {
@@ -108,8 +105,7 @@ fn fingerprint(parts: &[&str]) -> String {
     format!("{:x}", fingerprint.finalize())
 }
 
-/// The path of a file in the Git repository in which the command runs, or else relative to the current directory; and
-/// the line.
+/// Outside a Git repository, the path is relative to the current directory.
 fn in_repository(Place { file, line }: &Place) -> (String, usize) {
     let current = std::env::current_dir().unwrap_or_default();
     let root = current

@@ -1,6 +1,4 @@
-//! The output of a check as a code quality report for GitLab: the merge request shows each finding at its line.
-//!
-//! The format: GitLab's documentation, "Code Quality report format".
+//! The output of a check in GitLab's "Code Quality report format": the merge request shows each finding at its line.
 
 use serde_json::{Value, json};
 

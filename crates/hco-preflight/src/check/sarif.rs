@@ -1,7 +1,5 @@
-//! The output of a check as SARIF 2.1.0: code scanning shows each finding at its line, with the rule's page.
-//!
-//! The file is built as JSON, because serde-sarif depends on three crates, and code with its builders is longer. A test
-//! validates the output with the schema.
+//! The output of a check as SARIF 2.1.0: code scanning shows each finding at its line, with the rule's page. It is built
+//! as JSON, because serde-sarif depends on three crates, and code with its builders is longer.
 
 use cluster::foreign::Foreign;
 use engine::Rule;
@@ -95,7 +93,6 @@ fn without_links(text: &str) -> String {
         .replace(']', r"\]")
 }
 
-/// The location in a file, whose path becomes a relative reference.
 fn physical((file, line): (String, usize)) -> Value {
     let parts: Vec<String> = file
         .split('/')

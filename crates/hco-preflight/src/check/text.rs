@@ -108,7 +108,6 @@ fn facts(text: &mut String, object: &Judged) {
     }
 }
 
-/// The table of templates and workload architectures.
 fn images(text: &mut String, object: &Judged) {
     let (Some(templates), Some(nodes)) = (&object.report.templates, &object.report.nodes) else {
         return;
@@ -121,24 +120,21 @@ fn images(text: &mut String, object: &Judged) {
         // All columns have space for the longest common state.
         .map(|(name, count)| format!("{:<14}", format!("{} ({count})", one_line(name))))
         .collect();
-    let row = |Template {
-                   name,
-                   architectures,
-               }: &Template| {
-        let cell = |name: &String| match architectures.get(name) {
+    let row = |template: &Template| {
+        let cell = |name: &String| match template.architectures.get(name) {
             Some(Boot::InImage) => (GREEN, format!("✔ image has {}", one_line(name))),
             Some(Boot::Expected) => (GREEN, "✔ expected".to_owned()),
             Some(Boot::NotImported) => (RED, "✘ not imported".to_owned()),
             Some(Boot::Unknown) | None => (YELLOW, "? unknown".to_owned()),
         };
-        (name.to_string(), nodes.keys().map(cell).collect())
+        let cells = nodes.keys().map(cell).collect();
+        (template.name.to_string(), cells)
     };
     let rows: Vec<(String, Vec<_>)> = templates.iter().map(row).collect();
     table(text, ("  ", 48), "golden images", &heads, &rows);
     text.push('\n');
 }
 
-/// The number of objects by result, for example `2 accepted, 1 denied`.
 fn results(objects: &[Judged]) -> String {
     let mut results = Vec::new();
     for exit in [Exit::Accepted, Exit::Denied, Exit::Unjudged] {

@@ -5,17 +5,14 @@ use engine::VersionSource;
 use crate::args;
 use crate::report::{self, Finding, Remedy, Report};
 
-/// Whether a finding can be fixed in more than one way. The user can prefer one.
 pub(super) fn has_alternatives(finding: &Finding) -> bool {
     ["multi-arch-import-disabled", "virtual-machines-rejected"].contains(&&*finding.rule)
 }
 
-/// Whether the user chose one of several ways to support nodes of several architectures.
-pub(super) fn is_made(args: &args::Fix) -> bool {
+pub(super) fn prefers_one(args: &args::Fix) -> bool {
     args.enable_import || args.place_on.is_some()
 }
 
-/// Whether a fix is the way that the user chose.
 fn is_preferred(remedy: &Remedy, args: &args::Fix) -> bool {
     if enables_import(remedy) {
         return args.enable_import;
@@ -23,17 +20,11 @@ fn is_preferred(remedy: &Remedy, args: &args::Fix) -> bool {
     args.place_on.is_some() && placement(remedy) == args.place_on.as_deref()
 }
 
-/// The architecture on which a fix places the workloads.
 fn placement(remedy: &Remedy) -> Option<&str> {
-    remedy
-        .patch
-        .iter()
-        .find(|operation| {
-            operation
-                .path
-                .ends_with("/nodeSelector/kubernetes.io~1arch")
-        })
-        .and_then(|operation| operation.value.as_ref()?.as_str())
+    let field = "/nodeSelector/kubernetes.io~1arch";
+    let mut operations = remedy.patch.iter();
+    let operation = operations.find(|operation| operation.path.ends_with(field))?;
+    operation.value.as_ref()?.as_str()
 }
 
 /// The fixes to apply together: only the preferred one, else all complete ones, else the fixes of one rule that a
@@ -50,7 +41,7 @@ pub(super) fn chosen(
             || args.enable_import && finding.rule == "import-contradiction"
             || args.place_on.is_some() && finding.fixes.iter().any(places)
     });
-    if let Some(finding) = with_alternatives.filter(|_| is_made(args)) {
+    if let Some(finding) = with_alternatives.filter(|_| prefers_one(args)) {
         let mut fixes = finding.fixes.iter();
         let remedy = fixes.find(|remedy| is_preferred(remedy, args)).ok_or(
             "the fix that --enable-import or --place-on selects is not possible here; `check` lists the possible fixes",
@@ -75,7 +66,7 @@ pub(super) fn chosen(
         return Ok(complete);
     }
     // Placing the workloads is also a choice.
-    let is_open = with_alternatives.is_some() && !is_made(args);
+    let is_open = with_alternatives.is_some() && !prefers_one(args);
     let mut first = None;
     Ok(findings
         .iter()
@@ -97,14 +88,12 @@ pub(super) fn to_review(finding: &Finding) -> Option<&Remedy> {
     (is_open && !is_choice(finding)).then_some(remedy)
 }
 
-/// Whether only a person can choose a fix. For example, an annotation without effect does not justify enabling the
-/// import.
+/// An annotation without effect does not justify enabling the import.
 pub(super) fn is_choice(finding: &Finding) -> bool {
     finding.rule == "architectures-ignored"
 }
 
-/// Whether a fix enables the import where it is a preview feature, or may be one because the version of HCO is unknown.
-/// This requires `--enable-import`.
+/// `--enable-import` is required where the import is a preview, or may be one because the version of HCO is unknown.
 pub(super) fn needs_choice(report: &Report, remedy: &Remedy) -> bool {
     let version = report.version.as_ref();
     let is_stated = version.is_some_and(|version| version.source != VersionSource::Default);

@@ -11,7 +11,7 @@ use crate::input::apply::json_patch_of;
 use crate::kubectl::Kubectl;
 use crate::terminal::print_raw;
 
-/// Prints a command for each object that changes. A command that is not printed does not fix anything.
+/// A command that is not printed does not fix anything.
 pub(super) fn print(
     fixed: &mut [Fixed],
     kubectl: &Kubectl,
@@ -30,10 +30,9 @@ pub(super) fn print(
     print_raw(text.as_bytes())
 }
 
-/// The command that makes the changes in the cluster. Tests come first in its patch, so that the API server rejects it if the
-/// object has changed in the meantime. The UID is tested because the generation starts again when an object is deleted and
-/// created again. The replaced values are tested because metadata has no generation. The resource version changes with each
-/// status that HCO writes.
+/// Tests come first in the patch, so that the API server rejects it if the object has changed in the meantime. The UID is
+/// tested because a new object starts at generation 1 again, and the replaced values because metadata has no generation.
+/// The resource version changes with each status that HCO writes.
 fn command(fixed: &Fixed, kubectl: &Kubectl) -> Result<String> {
     let mut patch = json_patch_of(fixed.operations())?;
     let paths = patch.0.iter().map(|operation| operation.path().to_string());

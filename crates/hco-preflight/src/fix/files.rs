@@ -17,7 +17,7 @@ use crate::input::Question;
 use crate::input::files::{Found, Source};
 use crate::terminal::{CYAN, GREEN, RED, Terminal, print_raw};
 
-/// Writes the fixed files, or shows the changes. The fixes of a file that cannot be written do not count.
+/// The fixes of a file that cannot be written do not count.
 pub(super) fn write_or_show(
     fixed: &mut [Fixed],
     args: &args::Fix,
@@ -66,8 +66,7 @@ pub(super) fn write_or_show(
     Ok(())
 }
 
-/// The text of a file in which some objects have other values. `fix` only makes changes of an object that the editor
-/// supports, and a change of one object does not affect another one.
+/// `fix` only makes changes that the editor supports, and a change of one object does not affect another one.
 fn edit<'v>(
     source: &'v Source,
     value: impl Fn(&Arc<Object>) -> Option<&'v Value>,
@@ -80,13 +79,11 @@ fn edit<'v>(
     edited(&source.text, &objects)
 }
 
-/// Why the text of an object's file cannot be changed to this value; `None` if it can.
 pub(super) fn edit_error(question: &Question, value: &Value) -> Option<EditError> {
     let Found { source, object, .. } = question.found.as_ref()?;
     edit(source, |other| Arc::ptr_eq(other, object).then_some(value)).err()
 }
 
-/// A unified diff of two texts of a file, with colors.
 fn diff(file: &str, old: &str, new: &str) -> String {
     let mut file = foreign::one_line(file);
     if file.contains(' ') {
@@ -114,7 +111,7 @@ fn diff(file: &str, old: &str, new: &str) -> String {
     shown
 }
 
-/// Overwrites a file, unless it has changed since it was read. Links, permissions, and the owner stay as they are.
+/// Links, permissions, and the owner stay as they are.
 fn overwrite(source: &Source, text: &str) -> Result<()> {
     let path = std::fs::canonicalize(&source.path)?;
     if let Some(root) = &source.root {

@@ -31,7 +31,6 @@ pub(super) fn of(observed: &Situation) -> Vec<Row> {
     rows
 }
 
-/// The rows of an object: one for all conditions that report the same problem.
 fn of_object(kind: &'static str, key: &str, conditions: &[Condition], of_ssp: &[Row]) -> Vec<Row> {
     let stops: Vec<&Condition> = conditions
         .iter()

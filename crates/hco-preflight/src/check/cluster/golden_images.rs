@@ -14,10 +14,8 @@ use crate::plan::boot_sources::is_of_bundle;
 use crate::report::{self, Cron, Retarget};
 use crate::rows::{Command, Effect, Row, Severity, words};
 
-/// The state of a golden image.
 struct ImageState<'c> {
     effect: Effect,
-    /// The condition that reports it.
     condition: Option<&'c Condition>,
     /// The message of CDI, or of the API server that rejects its DataImportCron; empty without one.
     message: String,
@@ -99,8 +97,7 @@ pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
     rows
 }
 
-/// The DataSources of templates that SSP or CDI will create, change, or delete, and the DataSources of deleted
-/// templates. The others depend on the VM templates in SSP's version.
+/// DataSources without a template depend on the VM templates in SSP's version.
 fn data_sources(
     observed: &Situation,
     outlook: &Outlook,
@@ -152,7 +149,6 @@ impl<'c> ImageState<'c> {
         }
     }
 
-    /// A command that makes CDI continue.
     fn command(&self, cron: &Cron, kubectl: &Kubectl) -> Option<Command> {
         let (namespace, name) = (&cron.namespace, &cron.name);
         let source = &cron.managed_data_source;
@@ -207,7 +203,7 @@ impl<'c> ImageState<'c> {
         Self::new(Effect::Importing, shown, &details.join(", "))
     }
 
-    /// With the state that its DataSource reports. SSP sets the label of its own DataSources.
+    /// SSP sets the label of its own DataSources.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
     /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
@@ -230,8 +226,6 @@ impl<'c> ImageState<'c> {
     }
 }
 
-/// The condition of a volume whose importer fails.
-///
 /// MIRRORS: containerized-data-importer pkg/controller/util.go, `setAnnotationsFromPodWithPrefix`: the last message of
 /// a terminated container stays until it runs again.
 fn failure(volume: &DataVolume) -> Option<&Condition> {

@@ -60,7 +60,6 @@ const PARTS: [(&[Effect], [&str; 2]); 8] = [
     (&[Effect::Importing], ["import runs", "imports run"]),
 ];
 
-/// The result with its style, and the details.
 pub(super) fn of(checked: &Checked) -> (Style, String, String) {
     let rows = &checked.rows;
     let mut parts = Vec::new();
@@ -119,10 +118,10 @@ pub(super) fn of(checked: &Checked) -> (Style, String, String) {
     let (style, result) = match number_of_problems(rows) {
         0 if is_unknown => (YELLOW, "not everything is known".to_owned()),
         0 if !unread.is_empty() => (YELLOW, "no problem in what was read".to_owned()),
-        0 if warnings > 0 => {
-            let warnings = count(warnings, "warning");
-            (YELLOW, format!("no problem, {warnings}"))
-        }
+        0 if warnings > 0 => (
+            YELLOW,
+            format!("no problem, {}", count(warnings, "warning")),
+        ),
         0 => (GREEN, "no problem".to_owned()),
         number => (RED, count(number, "problem")),
     };

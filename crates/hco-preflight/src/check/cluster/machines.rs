@@ -12,7 +12,6 @@ use crate::plan::machines::{on_excluded_nodes, unable_to_start, unfinished};
 use crate::report;
 use crate::rows::{Effect, Row, Severity, words};
 
-/// The VMs on nodes that the placement excludes, and those that cannot start.
 pub(super) fn affected(observed: &Situation) -> BTreeSet<Row> {
     let mut rows = waiting(observed);
     rows.extend(unable_to_start(observed).into_iter().flatten());
@@ -33,8 +32,6 @@ pub(super) fn affected(observed: &Situation) -> BTreeSet<Row> {
     rows
 }
 
-/// A VM that KubeVirt reports as impossible to schedule or to create.
-///
 /// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus, processFailureCondition;
 /// pkg/virt-controller/watch/common/events.go; pkg/instancetype/controller/vm/controller.go, Sync.
 fn broken(machine: &Machine) -> Option<Row> {
@@ -59,8 +56,6 @@ fn broken(machine: &Machine) -> Option<Row> {
     Some(row(effect, machine, &what))
 }
 
-/// The VMs whose disks do not exist yet and use a DataSource without a disk. Empty if DataSources were not read.
-///
 /// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, `update`.
 fn waiting(observed: &Situation) -> BTreeSet<Row> {
     let mut waiting = BTreeSet::new();

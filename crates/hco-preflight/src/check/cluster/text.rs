@@ -45,7 +45,6 @@ pub(super) fn render(checked: &Checked, program: &str) -> String {
     text
 }
 
-/// The problems of the HyperConverged.
 fn problems(text: &mut String, checked: &Checked) {
     let findings = &checked.situation.current().report.findings;
     if !findings.is_empty() {
@@ -61,18 +60,14 @@ fn problems(text: &mut String, checked: &Checked) {
 
 fn closing(text: &mut String, checked: &Checked, program: &str) {
     let findings = &checked.situation.current().report.findings;
-    let fixable = findings
-        .iter()
-        .filter(|finding| finding.complete_fix().is_some())
-        .count();
+    let fixable = findings.iter().filter_map(Finding::complete_fix).count();
     let options = &checked.situation.options;
     let mut next = Vec::new();
     if fixable > 0 {
         let fix = format!("{program} fix {options} -o commands");
         next.push(format!("{}: `{fix}`", count(fixable, "fixable finding")));
     }
-    let worst = findings.iter().min_by_key(|finding| finding.level);
-    if let Some(Finding { rule, .. }) = worst {
+    if let Some(Finding { rule, .. }) = findings.iter().min_by_key(|finding| finding.level) {
         next.push(format!("the page of a rule: `{program} explain {rule}`"));
     }
     if !next.is_empty() {
