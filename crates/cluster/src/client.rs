@@ -1,5 +1,3 @@
-//! A live cluster: its nodes and objects.
-//!
 //! It only reads. Lists are reduced page by page, as they arrive.
 
 mod api;
@@ -21,14 +19,12 @@ pub use connection::{Connection, timeout};
 use crate::field::{items, text};
 use crate::foreign::masked;
 
-/// A connection to the API server of a kubeconfig.
 pub struct Cluster {
     client: Client,
     /// The address of the API server, without a password.
     pub server: String,
-    /// The name of the kubeconfig's context; `None` for the service account of a pod.
+    /// `None` for the service account of a pod.
     pub context: Option<String>,
-    /// Why credentials are not sent, or the server is not verified.
     pub(crate) warning: Option<&'static str>,
     /// The proxy for connections to the server, as a part of a sentence.
     through: String,
@@ -46,9 +42,7 @@ const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const KIND: &str = "HyperConverged";
 
 impl Cluster {
-    /// Connects to the cluster that `kubectl` would use with these flags: from `KUBECONFIG` or the kubeconfig in the
-    /// home directory; in a pod that has neither, from the pod's service account. This sends no request yet, but it can
-    /// run the login command of the kubeconfig.
+    /// This sends no request yet, but it can run the login command of the kubeconfig.
     pub fn connect(connection: &Connection) -> Result<Self, ClusterError> {
         let runtime = crate::runtime().map_err(ClusterError::Other)?;
         // The client starts its own task.
@@ -96,13 +90,11 @@ impl Cluster {
         })
     }
 
-    /// The namespace of the kubeconfig's context, for objects without a namespace.
     pub fn namespace(&self) -> &str {
         self.client.default_namespace()
     }
 
-    /// The `HyperConverged` objects of a namespace or of all namespaces, in the version that `kubectl` would show if
-    /// the policy reads it, else in a version that the policy reads.
+    /// The version is the one that `kubectl` would show if the policy reads it, else one that the policy reads.
     pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
         let group = self.group(GROUP)?.unwrap_or_default();
         let served = group
@@ -134,7 +126,6 @@ impl Cluster {
     }
 }
 
-/// Whether a text can be the name of a namespace or of a custom resource.
 fn is_name(text: &str) -> bool {
     let is_of_name = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
     !text.is_empty() && !text.starts_with('.') && text.bytes().all(is_of_name)

@@ -26,7 +26,6 @@ pub fn namespace(object: &Value) -> &str {
     text(object, "/metadata/namespace").unwrap_or_default()
 }
 
-/// `NAMESPACE/NAME` of an object.
 pub fn key(object: &Value) -> String {
     format!("{}/{}", namespace(object), name(object))
 }

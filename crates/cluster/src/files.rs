@@ -11,12 +11,10 @@ use walkdir::WalkDir;
 
 use crate::foreign::one_line;
 
-/// The path of standard input and standard output.
 pub const STDIN: &str = "-";
 
 pub const STDIN_NAME: &str = "stdin";
 
-/// The name of a file in the output.
 pub fn name(path: &Path) -> String {
     if path == Path::new(STDIN) {
         STDIN_NAME.to_owned()
@@ -29,7 +27,6 @@ pub fn text(path: &Path) -> Result<Vec<u8>> {
     text_up_to(path, LIMIT)
 }
 
-/// The text of a file, up to this number of bytes.
 pub fn text_up_to(path: &Path, limit: u64) -> Result<Vec<u8>> {
     if path == Path::new(STDIN) {
         let text = read_up_to(limit, io::stdin());
@@ -39,9 +36,8 @@ pub fn text_up_to(path: &Path, limit: u64) -> Result<Vec<u8>> {
     text.with_context(|| format!("{} cannot be read", name(path)))
 }
 
-/// Passes each object of a file, or of a directory tree, to a function as soon as it is read, because a must-gather is
-/// larger than the part that is used. Files that are not manifests are skipped, for example logs. Returns which files of a
-/// directory cannot be read, and why.
+/// Passes objects on as soon as they are read, because a must-gather is larger than the part that is used. Returns which
+/// files of a directory cannot be read, and why.
 pub fn each_object(path: &Path, mut of: impl FnMut(&Path, Value)) -> Result<Vec<String>> {
     let mut skipped = Vec::new();
     for file in manifests(path)? {
@@ -53,8 +49,7 @@ pub fn each_object(path: &Path, mut of: impl FnMut(&Path, Value)) -> Result<Vec<
     Ok(skipped)
 }
 
-/// Passes the objects of a file to a function, unless the file is truncated. JSON is read twice, so that a large file is
-/// never in memory as a whole.
+/// JSON is read twice, so that a truncated file has no effect, and a large one is never in memory as a whole.
 fn each_in_file(file: &Path, of: &mut dyn FnMut(Value)) -> Result<()> {
     // A pipe can be read only once.
     let is_piped = file == Path::new(STDIN) || !file.is_file();
@@ -67,7 +62,6 @@ fn each_in_file(file: &Path, of: &mut dyn FnMut(Value)) -> Result<()> {
         Ok(())
     };
     if each_in_json(&mut drop).is_ok() {
-        // This does not fail, unless the file has changed in the meantime.
         return each_in_json(of);
     }
     let text = piped.map_or_else(|| text(file), Ok)?;
@@ -103,8 +97,7 @@ fn manifests(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Whether a path is the directory `..data` of a mounted `ConfigMap` or Secret, or the directory that it links to. They have
-/// its files a second and a third time.
+/// Whether a path is `..data` of a mounted `ConfigMap`, or the target of that link: both only repeat the files.
 pub fn is_of_volume(path: &Path) -> bool {
     let link = path.with_file_name("..data");
     let is_link = link.is_symlink() && path.is_dir();

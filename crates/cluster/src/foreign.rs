@@ -6,20 +6,17 @@ use std::path::Path;
 pub use kube_objects::text::Foreign;
 use kube_objects::text::{escape, is_invisible};
 
-/// External text as one line. A separate line could look like a line of this program, or be a command for the runner of
-/// a pipeline.
+/// A separate line could look like a line of this program, or be a command for the runner of a pipeline.
 pub fn one_line(text: &str) -> String {
     escape(text, usize::MAX)
 }
 
-/// External text that may have several lines.
 pub fn lines(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(one_line).collect();
     lines.join("\n")
 }
 
-/// A text without commands for the runner of a pipeline. Azure Pipelines and GitHub read `##vso[` and `##[` anywhere in
-/// a line, GitHub reads `::` and `TeamCity` reads `##teamcity[` at the beginning of a line.
+/// A text without commands for a runner: `##vso[` and `##[` anywhere in a line, `::` and `##teamcity[` at its beginning.
 pub fn inert(text: &str) -> String {
     let inert_line = |line: &str| {
         let plain = anstream::adapter::strip_str(line).to_string();
@@ -33,12 +30,10 @@ pub fn inert(text: &str) -> String {
     inert_anywhere(&lines.join("\n"))
 }
 
-/// A text without the commands that a runner reads anywhere in a line.
 pub fn inert_anywhere(text: &str) -> String {
     interrupted(text, "# #")
 }
 
-/// A text with the commands of Azure Pipelines, GitHub, and `TeamCity`, but with other text in place of `##`.
 fn interrupted(text: &str, start: &str) -> String {
     ["", "vso", "teamcity"]
         .iter()
@@ -72,7 +67,6 @@ pub fn path(path: &Path) -> String {
     one_line(&path.display().to_string())
 }
 
-/// A text, quoted for a shell.
 pub fn shell_word(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:,=@%+".contains(&byte);
     if text.starts_with(|first: char| first.is_ascii_alphanumeric()) && text.bytes().all(is_plain) {

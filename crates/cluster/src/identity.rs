@@ -8,7 +8,6 @@ use crate::foreign::one_line;
 /// The type and the name of a manifest. Missing parts are empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// `GROUP/VERSION`.
     pub api_version: String,
     pub kind: String,
     pub namespace: Option<String>,
@@ -45,12 +44,10 @@ impl Identity {
         self.kind == "HyperConverged" && group == Some("hco.kubevirt.io")
     }
 
-    /// Whether the policy evaluates such a VirtualMachine.
     pub fn is_virtual_machine(&self) -> bool {
         self.api_version == "kubevirt.io/v1" && self.kind == "VirtualMachine"
     }
 
-    /// The resource name of an object that the policy evaluates.
     pub fn resource(&self) -> &'static str {
         if self.is_virtual_machine() {
             "virtualmachines"

@@ -26,8 +26,7 @@ use std::sync::LazyLock;
 
 use tokio::runtime::{Builder, Runtime};
 
-/// The runtime of the clients, because all calls block. It is never dropped, because that would wait for names that are
-/// still being resolved.
+/// It is never dropped, because that would wait for names that are still being resolved.
 pub fn runtime() -> Result<&'static Runtime, String> {
     static RUNTIME: LazyLock<std::io::Result<Runtime>> =
         LazyLock::new(|| Builder::new_current_thread().enable_all().build());

@@ -14,8 +14,7 @@ use crate::files::each_object;
 use crate::foreign::one_line;
 use crate::world::Node;
 
-/// The labels that are always read. They determine a node's role, and the nodes on which workloads and VMs can be
-/// placed.
+/// They determine the role of a node, and where workloads and VMs can be placed.
 const ALWAYS: [&str; 5] = [
     "kubernetes.io/arch",
     HOSTNAME,
@@ -24,11 +23,9 @@ const ALWAYS: [&str; 5] = [
     "node-role.kubernetes.io/worker",
 ];
 
-/// The label by which a VM is pinned to a node.
 pub(crate) const HOSTNAME: &str = "kubernetes.io/hostname";
 
-/// The names of the labels that can affect these objects. A placement contains the full name of a label, so a name that is
-/// not a string in any of these objects has no effect.
+/// The labels that can affect these objects: a placement contains the full name of a label as a string.
 pub fn labels_in<'v>(objects: impl IntoIterator<Item = &'v Value>) -> BTreeSet<String> {
     let mut names = BTreeSet::from(ALWAYS.map(str::to_owned));
     let mut left: Vec<&Value> = objects.into_iter().collect();
@@ -63,8 +60,7 @@ impl Node {
         })
     }
 
-    /// Reads a file in the format of `kubectl get nodes`: a `List` or `NodeList`, or a single `Node`. It keeps these
-    /// labels.
+    /// Reads a `List`, a `NodeList`, or a single `Node`, and keeps these labels.
     pub fn from_file(path: &Path, labels: &BTreeSet<String>) -> Result<Vec<Self>> {
         let mut read = Vec::new();
         let skipped = each_object(path, |_, object| read.push(Self::read(&object)))?;
@@ -89,7 +85,6 @@ pub struct Counts(pub BTreeMap<String, usize>);
 const MAX_NODES: usize = 100_000;
 
 impl FromStr for Counts {
-    /// The problem, as a sentence.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {

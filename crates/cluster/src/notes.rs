@@ -1,5 +1,3 @@
-//! Notes for the user beside the result.
-
 use crate::foreign::one_line;
 
 /// Notes in the order in which they were added, without duplicates.

@@ -1,5 +1,4 @@
-//! The state of a cluster, read from the cluster or from files. It has only the fields that are read, because there can
-//! be many thousands of objects.
+//! The state of a cluster. It has only the fields that are read, because there can be many thousands of objects.
 
 mod cluster;
 mod files;
@@ -42,7 +41,6 @@ pub enum Reader {
     Settings,
 }
 
-/// The reason why objects of a kind could not be read.
 #[derive(Debug, Clone, Serialize)]
 pub struct Gap {
     pub kind: &'static str,
@@ -56,7 +54,6 @@ pub struct Gap {
 pub struct List<T> {
     state: State,
     objects: Vec<T>,
-    /// Whether an object matters.
     is_kept: fn(&T) -> bool,
 }
 
@@ -68,7 +65,6 @@ struct State {
     /// The commands that read it, besides `snapshot`.
     readers: &'static [Reader],
     is_read: bool,
-    /// Why the list, or an object of it, could not be read.
     gap: Option<Gap>,
 }
 
@@ -83,17 +79,13 @@ const PREFERENCE: &str = "VirtualMachinePreference";
 /// The kind with the settings of the cluster's policies. Every command uses the default settings without it.
 const POLICY: &str = "ClusterAdmissionPolicy";
 
-/// The kind in the gap for files that cannot be read.
 const FILES: &str = "files";
 
-/// The state, with its lists in the order of a snapshot.
 pub struct World {
-    /// The cluster, unless the state comes from files.
     pub cluster: Option<Cluster>,
     pub hyperconvergeds: Vec<Value>,
     /// The same HyperConverged objects in other API versions.
     converted: Vec<Value>,
-    /// Why VMs that manifests name could not be read.
     unread_machines: BTreeMap<Key, String>,
     /// What the command needs, but could not be read.
     pub gaps: Vec<Gap>,
@@ -115,7 +107,6 @@ pub struct World {
 }
 
 impl World {
-    /// Nothing has been read yet.
     fn new() -> Self {
         Self {
             cluster: None,
@@ -168,16 +159,13 @@ impl World {
 trait AnyList {
     fn state(&mut self) -> &mut State;
 
-    /// Adds an object with the fields that are read, unless it was seen before. If a field has the wrong type, it
-    /// records a gap.
+    /// If a field has the wrong type, it records a gap.
     fn add(&mut self, object: Value, seen: Option<&mut Seen>);
 
-    /// Writes the list as JSON, with one line for each object.
     fn write(&self, out: &mut dyn Write) -> io::Result<()>;
 }
 
 impl State {
-    /// Whether a command needs it.
     fn is_read_by(&self, reader: Reader) -> bool {
         reader == Reader::Snapshot || self.readers.contains(&reader)
     }
@@ -214,13 +202,12 @@ impl<T> List<T> {
         self.state.is_read
     }
 
-    /// The objects; empty if they were not read.
+    /// Empty if the objects were not read.
     pub fn iter(&self) -> impl Iterator<Item = &T> + Clone {
         let objects = self.is_read().then_some(&self.objects);
         objects.into_iter().flatten()
     }
 
-    /// The objects by this key.
     pub fn by<'l, K: Ord>(&'l self, key: impl Fn(&'l T) -> K) -> BTreeMap<K, &'l T> {
         self.iter().map(|object| (key(object), object)).collect()
     }
@@ -297,14 +284,13 @@ impl World {
         installation::KubeVirt::only(Json::parse(list.as_bytes()).ok()?).ok()
     }
 
-    /// Which files cannot be read.
     pub fn skipped(&self) -> Option<&str> {
         let skipped = self.gaps.iter().find(|gap| gap.kind == FILES)?;
         Some(&skipped.reason)
     }
 
-    /// The lists for the engine's comparison. For a kind that was not read, the engine uses its forecast. Without
-    /// DataImportCrons, it uses the forecast for all kinds, because no disk would belong to an existing one.
+    /// For a kind that was not read, the engine uses its forecast. Without DataImportCrons, it uses the forecast for all
+    /// kinds, because no disk would belong to an existing one.
     pub fn boot_sources(&self) -> Value {
         fn listed<T: Serialize>(list: &List<T>) -> Option<Value> {
             let kind = format!("{}List", list.kind());
@@ -339,7 +325,6 @@ impl World {
         writeln!(out, "\n]}}")
     }
 
-    /// Where the state comes from.
     pub fn name(&self) -> &'static str {
         match self.cluster {
             Some(_) => "the cluster",
@@ -356,7 +341,6 @@ impl World {
         }
     }
 
-    /// The HyperConverged objects of a namespace or of all namespaces.
     pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Vec<&Value> {
         self.hyperconvergeds
             .iter()
@@ -368,8 +352,7 @@ impl World {
         identity.is_hyperconverged() || self.machines.is_read()
     }
 
-    /// The live object for a manifest, in the manifest's version; `None` if it does not exist. If the manifest does not
-    /// name a namespace, it is `namespace`.
+    /// The live object for a manifest. `namespace` applies if the manifest does not name one.
     pub fn object(&self, identity: &Identity, namespace: Option<&str>) -> Result<Option<Value>> {
         let Some(name) = &identity.name else {
             return Ok(None);
@@ -390,7 +373,6 @@ impl World {
         Ok(live.map(|machine| json!(machine)))
     }
 
-    /// The HyperConverged for a manifest.
     fn hyperconverged(&self, identity: &Identity, namespace: &str) -> Result<Option<Value>> {
         if namespace.is_empty() && self.hyperconvergeds.len() > 1 {
             bail!(
@@ -417,8 +399,8 @@ impl World {
         }
     }
 
-    /// The policies with this project's module, or else the reason why the default settings apply. If the API server did
-    /// not answer, or had an error of its own, it fails, because the cluster must not appear to have no policies.
+    /// The policies, or the reason why the default settings apply. After a transient error, it fails, because the cluster
+    /// must not appear to have no policies.
     pub fn policies(&self) -> Result<Result<Vec<Value>, &str>> {
         let list = &self.cluster_policies;
         Ok(match &list.state.gap {
@@ -432,8 +414,7 @@ impl World {
         })
     }
 
-    /// Removes the labels of nodes that cannot affect the HyperConverged objects or these manifests. It fails if a node
-    /// of this source cannot be read, because a comparison needs all nodes.
+    /// It fails if a node of this source cannot be read, because a comparison needs all nodes.
     fn reduce_nodes(&mut self, manifests: &[&Value], reader: Reader, source: &str) -> Result<()> {
         if let Some(gap) = &self.nodes.state.gap {
             bail!("{}: Node {}", one_line(source), one_line(&gap.reason));
@@ -460,8 +441,7 @@ impl World {
             let disk = cron.last_imported.as_ref()?;
             Some(cron.metadata.beside(&disk.name))
         }));
-        // Disks of DataImportCrons, disks that boot sources refer to, uploaded disks with the name of a DataSource, and
-        // disks that may have been uploaded for a DataSource that does not exist yet.
+        // A disk in a namespace of golden images may have been uploaded for a DataSource that does not exist yet.
         for disks in [&mut self.claims, &mut self.snapshots] {
             disks.objects.retain(|Disk { metadata }| {
                 metadata.cron().is_some()
@@ -496,8 +476,7 @@ const ANNOTATIONS: [&str; 7] = [
     "argocd.argoproj.io/tracking-id",
 ];
 
-/// A HyperConverged without managed fields, without annotations that are not read, and without credentials in the messages
-/// of conditions.
+/// Removes fields that are not read, and masks credentials in the messages of conditions.
 fn hyperconverged(mut object: Value) -> Value {
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
         metadata.remove("managedFields");

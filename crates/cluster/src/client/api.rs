@@ -29,7 +29,6 @@ pub enum ClusterError {
     /// The API server cannot be reached, is busy, or does not answer in time. Other requests would fail too.
     #[error("{0}")]
     Silence(String),
-    /// The API server answers with this status.
     #[error("{1}")]
     Refused(u16, String),
     #[error("{0}")]
@@ -42,7 +41,6 @@ impl ClusterError {
         self.is_silence() || matches!(self, Self::Refused(500.., _))
     }
 
-    /// Whether the API server does not answer, so that other requests would fail too.
     pub fn is_silence(&self) -> bool {
         matches!(self, Self::Silence(_))
     }
@@ -73,7 +71,7 @@ impl ClusterError {
 }
 
 impl Cluster {
-    /// Passes each object of a namespace, or of all namespaces, to a function, as the pages of the list arrive.
+    /// Passes each object to a function as the pages of the list arrive.
     pub fn list(
         &self,
         api_version: &str,
@@ -146,7 +144,6 @@ impl Cluster {
     ) -> Result<T, ClusterError> {
         let (server, through) = (&self.server, &self.through);
         let limit = match self.timeout {
-            // No limit.
             Some(Duration::ZERO) => Duration::MAX,
             own => own.unwrap_or(limit),
         };

@@ -52,7 +52,7 @@ pub fn timeout(text: &str) -> Result<Duration, &'static str> {
 }
 
 impl Connection {
-    /// Determines the cluster and the user, and the name of the context; `None` for the service account of a pod.
+    /// The second value is the name of the context; `None` for the service account of a pod.
     pub(super) async fn config(&self) -> Result<(Config, Option<String>), ClusterError> {
         let (mut config, context) = if let Some(kubeconfig) = self.kubeconfig()? {
             self.in_context(kubeconfig).await?
@@ -83,8 +83,7 @@ impl Connection {
         Ok((config, context))
     }
 
-    /// The kubeconfig; `None` if only the service account of a pod is left. If the user names a file or a context, that
-    /// account is not used.
+    /// `None` if only the service account of a pod is left, which is not used if the user names a file or a context.
     fn kubeconfig(&self) -> Result<Option<Kubeconfig>, ClusterError> {
         let listed = std::env::var_os("KUBECONFIG").unwrap_or_default();
         let mut paths: Vec<PathBuf> = match &self.kubeconfig {
@@ -119,7 +118,6 @@ impl Connection {
         Ok(merged)
     }
 
-    /// The cluster and the user of a context, and its name.
     async fn in_context(
         &self,
         kubeconfig: Kubeconfig,
@@ -139,7 +137,6 @@ impl Connection {
     }
 }
 
-/// The warning about a connection whose credentials are not sent, or whose server is not verified.
 pub(super) fn warning(config: &Config) -> Option<&'static str> {
     if is_plain(config) {
         return Some(
@@ -161,7 +158,6 @@ fn none(why: &str) -> ClusterError {
     ))
 }
 
-/// A variable of the environment, in upper or lower case.
 fn variable(name: &str) -> Option<String> {
     [name.to_ascii_uppercase(), name.to_owned()]
         .map(std::env::var)
@@ -186,8 +182,6 @@ fn set_proxy(config: &mut Config) {
     });
 }
 
-/// Whether `NO_PROXY` excludes a server.
-///
 /// MIRRORS: golang.org/x/net http/httpproxy/proxy.go, `useProxy`.
 /// DIVERGES: `.example.com` also matches example.com, and ports do not count.
 fn is_exempt(server: &Uri, exceptions: &str) -> bool {

@@ -14,9 +14,8 @@ use crate::notes::Notes;
 use operator_models::ssp::data_sources::Key;
 
 impl World {
-    /// Reads a cluster, and connects to it first unless there is a connection. It fails if the nodes or the
-    /// HyperConverged cannot be read, because a comparison needs both. Other kinds that cannot be read are recorded. It
-    /// reads the labels of nodes that matter to the HyperConverged and to these manifests, and only what they need.
+    /// It fails if the nodes or the HyperConverged cannot be read, because a comparison needs both. For other kinds, it
+    /// records a gap.
     pub fn of_cluster(
         cluster: Option<Cluster>,
         connection: &Connection,
@@ -61,7 +60,6 @@ impl World {
         Ok(world)
     }
 
-    /// Reads the lists that are needed, until the cluster does not answer any more.
     fn read_lists(&mut self, cluster: &Cluster, is_needed: impl Fn(&State) -> bool) {
         let mut silence = None;
         for list in self.lists() {
@@ -80,7 +78,6 @@ impl World {
         }
     }
 
-    /// Reads the live VMs of manifests.
     fn get_machines(
         &mut self,
         cluster: &Cluster,

@@ -20,8 +20,6 @@ use crate::nodes::Counts;
 use crate::notes::Notes;
 
 impl World {
-    /// Reads a file or a directory. A note lists the kinds that were found and the kinds that are missing. It reads the
-    /// labels of nodes that matter to the HyperConverged and to these manifests.
     pub fn of_files(
         path: &Path,
         manifests: &[&Value],
@@ -84,8 +82,7 @@ impl World {
         Ok(world)
     }
 
-    /// Adds a node for each architecture in the status of the only HyperConverged, if there are no nodes. HCO itself
-    /// evaluates these architectures. With a placement, the labels of the nodes matter, and the status does not have them.
+    /// HCO itself evaluates these architectures. With a placement, labels matter, and the status does not have them.
     fn add_nodes_of_status(&mut self, notes: &mut Notes) {
         let ([only], false) = (&*self.hyperconvergeds, self.nodes.state.is_read) else {
             return;
@@ -179,19 +176,15 @@ fn gathered_namespace(file: &Path) -> Option<&str> {
 /// The objects that were read. A must-gather can contain an object twice, and a directory two snapshots.
 #[derive(Default)]
 pub(super) struct Seen {
-    /// A hash of each object.
-    objects: BTreeMap<(String, String), u64>,
-    /// The number of objects by kind.
+    hashes: BTreeMap<(String, String), u64>,
     counts: BTreeMap<String, usize>,
-    /// The objects that differ between files.
     differing: BTreeSet<String>,
 }
 
 impl Seen {
-    /// Whether an object was not read before.
     pub(super) fn is_new(&mut self, kind: &str, key: &str, object: &impl Display) -> bool {
         let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one(object.to_string());
-        let known = self.objects.insert((kind.to_owned(), key.to_owned()), hash);
+        let known = self.hashes.insert((kind.to_owned(), key.to_owned()), hash);
         match known {
             None => *self.counts.entry(kind.to_owned()).or_default() += 1,
             Some(known) if known != hash => {

@@ -15,8 +15,7 @@ use crate::field::text;
 use crate::foreign::masked;
 use crate::nodes::HOSTNAME;
 
-/// Defines types by the places of their fields. A missing field gets its default, which is not written. The error for a
-/// field of the wrong type names its place. The API server does not accept such an object.
+/// Defines types by the places of their fields. A missing field gets its default, which is not written.
 macro_rules! types {
     ($($(#[$meta:meta])* $name:ident {
         $($(#[$field_meta:meta])* $field:ident: $type:ty = $place:literal,)*
@@ -94,7 +93,6 @@ types! {
         architecture: String = "/status/nodeInfo/architecture",
     }
 
-    /// The name of another object.
     Reference {
         kind: String = "/kind",
         namespace: String = "/namespace",
@@ -207,7 +205,6 @@ types! {
         version: Option<String> = "/status/observedKubeVirtVersion",
     }
 
-    /// A `VirtualMachinePreference` or a `VirtualMachineClusterPreference`.
     Preference {
         metadata: Metadata = "/metadata",
         preferred: Option<String> = "/spec/preferredArchitecture",
@@ -219,7 +216,6 @@ types! {
         conditions: Vec<Condition> = "/status/conditions",
     }
 
-    /// A policy with this project's module.
     AdmissionPolicy {
         metadata: Metadata = "/metadata",
         spec: Value = "/spec",
@@ -242,7 +238,6 @@ impl From<Vec<Condition>> for Failures {
     }
 }
 
-/// A message of an operator, or a URL, without credentials.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "String")]
 pub struct Masked(pub String);
@@ -300,7 +295,6 @@ impl Metadata {
         self.beside(&self.name)
     }
 
-    /// Another object in the namespace.
     pub fn beside(&self, name: &str) -> Key {
         Key::new(&*self.namespace, name)
     }
@@ -331,7 +325,6 @@ impl Metadata {
 }
 
 impl Node {
-    /// Removes all labels except these.
     pub(crate) fn keep(&mut self, labels: &BTreeSet<String>) {
         let mut all = LabelMap::from(self.labels.clone());
         all.retain(|name, _| labels.contains(name));
@@ -444,7 +437,6 @@ fn parsed<T>(
     read(Json::parse(text.as_bytes()).ok()?).ok()
 }
 
-/// The last part of the module's address, in any registry.
 pub const ARTIFACT: &str = "hco-architecture-guard";
 
 /// Whether a policy runs this project's module, from any registry and in any version.
