@@ -29,8 +29,7 @@ pub fn text(path: &Path) -> Result<Vec<u8>> {
 
 pub fn text_up_to(path: &Path, limit: u64) -> Result<Vec<u8>> {
     if path == Path::new(STDIN) {
-        let text = read_up_to(limit, io::stdin());
-        return text.context("standard input cannot be read");
+        return read_up_to(limit, io::stdin()).context("standard input cannot be read");
     }
     let text = File::open(path).and_then(|file| read_up_to(limit, file));
     text.with_context(|| format!("{} cannot be read", name(path)))

@@ -45,7 +45,6 @@ pub enum Reader {
 pub struct Gap {
     pub kind: &'static str,
     pub reason: String,
-    /// Whether another try may succeed.
     #[serde(rename = "transient")]
     pub is_transient: bool,
 }
@@ -263,20 +262,16 @@ impl<T: DeserializeOwned + Serialize> AnyList for List<T> {
 }
 
 impl World {
-    /// KubeVirt's default architecture, if the only KubeVirt was read.
     pub fn default_architecture(&self) -> Option<Foreign> {
         let only = self.only_kubevirt()?;
         only.default_architecture.as_deref().map(Foreign::from)
     }
 
     fn only_kubevirt(&self) -> Option<&KubeVirt> {
-        match *self.kubevirts.iter().collect::<Vec<_>>() {
-            [only] => Some(only),
-            _ => None,
-        }
+        let mut kubevirts = self.kubevirts.iter();
+        kubevirts.next().filter(|_| kubevirts.next().is_none())
     }
 
-    /// The only KubeVirt that was read, if it reports its version.
     pub fn kubevirt(&self) -> Option<installation::KubeVirt> {
         let only = self.only_kubevirt()?;
         only.version.as_ref()?;
@@ -366,10 +361,8 @@ impl World {
         if let Some(reason) = self.unread_machines.get(&key) {
             bail!("{reason}");
         }
-        let live = self
-            .machines
-            .by(|machine| machine.metadata.key())
-            .remove(&key);
+        let mut machines = self.machines.iter();
+        let live = machines.find(|machine| machine.metadata.key() == key);
         Ok(live.map(|machine| json!(machine)))
     }
 
@@ -461,7 +454,6 @@ impl World {
 
 pub const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE];
 
-/// The annotation in which kubectl keeps the applied manifest.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The annotations of a HyperConverged that are read, because they affect results or advice.

@@ -98,9 +98,8 @@ impl World {
                 // The requests for the other objects would also wait until the timeout.
                 Err(error) if error.is_silence() => return Err(error),
                 Err(error) => {
-                    let key = Key::new(namespace, name);
-                    self.unread_machines
-                        .insert(key, one_line(&error.to_string()));
+                    let (key, reason) = (Key::new(namespace, name), one_line(&error.to_string()));
+                    self.unread_machines.insert(key, reason);
                 }
             }
         }
@@ -108,22 +107,18 @@ impl World {
     }
 }
 
-/// Connects to the cluster that the user named. A note tells which one it is.
 fn connected(connection: &Connection, notes: &mut Notes) -> Result<Cluster> {
     let cluster = Cluster::connect(connection)?;
     let whose = match &cluster.context {
         Some(context) => format!("the context `{context}`"),
         None => "the service account of this Pod, because there is no kubeconfig".to_owned(),
     };
-    let user = connection
-        .impersonate
-        .as_ref()
-        .map(|user| format!(", as the user `{user}`"))
-        .unwrap_or_default();
-    notes.push(&format!(
-        "using {whose}{user}; API server {}",
-        cluster.server
-    ));
+    let user = match &connection.impersonate {
+        Some(user) => format!(", as the user `{user}`"),
+        None => String::new(),
+    };
+    let server = &cluster.server;
+    notes.push(&format!("using {whose}{user}; API server {server}"));
     if let Some(warning) = cluster.warning {
         notes.push(warning);
     }
@@ -151,10 +146,8 @@ fn converted(
     let mut converted = Vec::new();
     for object in hyperconvergeds {
         for version in ["hco.kubevirt.io/v1", "hco.kubevirt.io/v1beta1"] {
-            let is_needed = reader == Reader::Snapshot
-                || manifests
-                    .iter()
-                    .any(|manifest| manifest.api_version == version);
+            let is_named = manifests.iter().any(|named| named.api_version == version);
+            let is_needed = is_named || reader == Reader::Snapshot;
             if is_needed && text(object, "/apiVersion") != Some(version) {
                 let other =
                     cluster.get(version, "HyperConverged", namespace(object), name(object))?;

@@ -137,7 +137,6 @@ impl World {
             );
             if !state.is_read && !is_optional {
                 missing.extend(is_shown.then_some(state.kind));
-                // A must-gather can have the PersistentVolumeClaims of other namespaces.
                 let place = match count {
                     0 => "",
                     _ => " in a namespace of golden images",

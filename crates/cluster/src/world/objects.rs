@@ -80,7 +80,6 @@ types! {
     Metadata {
         name: String = "/name",
         namespace: String = "/namespace",
-        /// The DataImportCron that the object belongs to.
         cron: String = "/labels/cdi.kubevirt.io~1dataImportCron",
         /// Whether CDI deletes the object with its DataImportCron.
         clean_up: String = "/labels/cdi.kubevirt.io~1dataImportCron.cleanup",
@@ -338,7 +337,6 @@ impl Node {
         *label.unwrap_or(&self.name) == hostname
     }
 
-    /// Whether the fields that placements read meet a condition.
     pub fn matches(&self, condition: impl FnOnce(&node_list::Node<'_>) -> bool) -> bool {
         let all = LabelMap::from(self.labels.clone());
         let labels = all
@@ -386,7 +384,6 @@ impl DataVolume {
 }
 
 impl Machine {
-    /// The fields that KubeVirt reads.
     pub fn read(&self) -> Option<VirtualMachine> {
         parsed(self, VirtualMachine::read)
     }
@@ -428,7 +425,6 @@ impl Instance {
     }
 }
 
-/// An object as `operator-models` reads it.
 fn parsed<T>(
     object: &impl Serialize,
     read: impl FnOnce(Json<'_>) -> Result<T, WrongType<'_>>,
