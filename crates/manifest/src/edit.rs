@@ -66,7 +66,6 @@ pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Strin
     }
 }
 
-/// Collects the edits of a round.
 struct Editor<'e> {
     text: &'e str,
     style: Style,
@@ -232,7 +231,6 @@ impl Editor<'_> {
         Some((range, String::new()))
     }
 
-    /// Replaces the text of a value.
     fn replace(&self, place: &Place, around: Option<&Place>, new: &Value) -> Replacement {
         let around = around?;
         let Range { start, end } = place.text;
@@ -240,7 +238,6 @@ impl Editor<'_> {
         if place.form == Form::Elsewhere || old.starts_with(['&', '!']) {
             return None;
         }
-        // After the key or the dash.
         let from = place.key.as_ref().map_or(start, |key| key.end);
         let line_end = self.line_end(end);
         let is_below = around.form == Form::Block && around.items.is_empty();
@@ -292,7 +289,6 @@ impl Editor<'_> {
         before.rfind('\n').map_or(0, |end| end + 1)
     }
 
-    /// The end of the line, before its break.
     fn line_end(&self, at: usize) -> usize {
         let rest = self.text.get(at..).unwrap_or_default();
         let line = rest.split('\n').next().unwrap_or_default();
@@ -305,7 +301,6 @@ impl Editor<'_> {
     }
 }
 
-/// The number of pairs before the first one that differs.
 fn number_of_equal<'v>(pairs: impl Iterator<Item = (&'v Value, &'v Value)>) -> usize {
     pairs.take_while(|(old, new)| old == new).count()
 }

@@ -140,7 +140,6 @@ pub(crate) fn is_of_a_kind(list: &Map<String, Value>) -> bool {
     kind.ends_with("List") && kind != "List"
 }
 
-/// Adds the kind of a list to an item without a kind.
 pub(crate) fn add_kind(item: &mut Map<String, Value>, list: &Map<String, Value>) {
     if item.contains_key("kind") || item.contains_key("apiVersion") {
         return;

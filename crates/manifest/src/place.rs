@@ -46,7 +46,6 @@ impl Place {
         }
     }
 
-    /// A value without a text of its own.
     pub(crate) fn elsewhere(line: usize) -> Self {
         Self::new(line, 0..0, Form::Elsewhere)
     }

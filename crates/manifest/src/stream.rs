@@ -23,7 +23,6 @@ pub fn each_in_json(text: impl Read, of: &mut dyn FnMut(Value)) -> Result<(), se
     Ok(())
 }
 
-/// An object, or the items of a list, for the callback.
 struct Object<'o> {
     of: &'o mut dyn FnMut(Value),
 }
@@ -72,7 +71,6 @@ impl<'de> Visitor<'de> for Object<'_> {
     }
 }
 
-/// The items of a list, for the callback.
 struct Items<'o> {
     /// The fields of the list before the items.
     list: &'o Map<String, Value>,

@@ -5,10 +5,8 @@ use serde_json::Value;
 use crate::place::{Form, Place};
 use crate::scalar::resolve;
 
-/// The style of a file.
 pub(crate) struct Style {
     pub(crate) newline: &'static str,
-    /// Whether it is JSON.
     is_json: bool,
     /// The number of blanks of one level.
     step: usize,
@@ -17,7 +15,6 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// The style of an object.
     pub(crate) fn of(text: &str, place: &Place) -> Self {
         let first = place.entries().first().map_or(0, |first| first.start());
         Self {
@@ -34,7 +31,6 @@ impl Style {
         }
     }
 
-    /// A line break, and the indentation of the next line.
     pub(crate) fn line(&self, column: usize) -> String {
         format!("{}{}", self.newline, " ".repeat(column))
     }
@@ -79,7 +75,6 @@ impl Style {
         }
     }
 
-    /// Any value in one line.
     pub(crate) fn flow(&self, value: &Value) -> String {
         let entries: Vec<String> = entries(value)
             .into_iter()
@@ -143,7 +138,6 @@ pub(crate) fn column(text: &str, at: usize) -> usize {
     line.trim_start_matches('\u{feff}').chars().count()
 }
 
-/// The entries of a map, with their names, or of a list.
 pub(crate) fn entries(value: &Value) -> Vec<(Option<&str>, &Value)> {
     match value {
         Value::Object(map) => map

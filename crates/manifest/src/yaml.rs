@@ -59,7 +59,6 @@ pub(crate) fn documents(
     }
 }
 
-/// Reads the documents of a part with some of its lines indented.
 fn read(
     file: &str,
     part: &Range<usize>,
@@ -126,11 +125,9 @@ fn check_breaks(text: &str, lines: usize) -> Result<(), ManifestError> {
     Err(ManifestError::after(before, lines, what))
 }
 
-/// Builds values from the events of the parser.
 struct Reader<'t> {
     file: &'t str,
     lines: usize,
-    /// The start of the part of the file.
     start: usize,
     /// The byte of each character of the part, because the parser counts characters; empty if each is one byte.
     bytes: Vec<usize>,
@@ -140,7 +137,6 @@ struct Reader<'t> {
     expanded: usize,
 }
 
-/// The key of a field.
 enum Key {
     Name(String),
     /// `<<`

@@ -45,7 +45,6 @@ pub struct Objects {
     kinds: BTreeMap<String, Vec<Value>>,
 }
 
-/// The fields of a request for objects that matter here.
 #[derive(Deserialize)]
 struct Request {
     api_version: String,

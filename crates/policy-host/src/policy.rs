@@ -15,7 +15,6 @@ use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeE
 use crate::cache;
 use crate::host_calls::{HostCalls, failing};
 
-/// Options for running a module.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The time limit of an evaluation. Policy-server's default is 2 s.
@@ -35,12 +34,10 @@ pub struct Policy {
     _ticks: Sender<()>,
 }
 
-/// Why a module did not answer.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct HostError(String);
 
-/// The answer to `validate_settings`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct SettingsVerdict {
     pub valid: bool,

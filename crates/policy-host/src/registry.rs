@@ -102,7 +102,6 @@ impl engine::Registry for Registries {
     }
 }
 
-/// Only answers requests about images.
 impl HostCalls for Registries {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
         let question = match (namespace, operation) {

@@ -18,7 +18,6 @@ use sha2::{Digest as _, Sha256, Sha512};
 use crate::logins::Login;
 use crate::sources::{Sources, Way, is_loopback};
 
-/// The kinds of requests about an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Question {
     Manifest,
@@ -67,7 +66,6 @@ pub async fn answer(
     bail!("{UNREACHED}: {}", causes.join("; "))
 }
 
-/// A connection to the image's registry in one way.
 struct Connection<'a> {
     reference: &'a Reference,
     login: Option<&'a Login>,
@@ -76,13 +74,11 @@ struct Connection<'a> {
 }
 
 impl Connection<'_> {
-    /// An address in the API of the registry.
     fn url(&self, path: &str) -> String {
         let host = self.reference.resolve_registry();
         format!("{}://{host}/v2/{path}", self.scheme)
     }
 
-    /// The advice if the registry does not accept the login.
     fn hint(&self) -> String {
         let host = self.reference.registry();
         let run = format!("run `podman login {host}` or `docker login {host}`");
@@ -278,7 +274,6 @@ fn client(way: &Way) -> Result<reqwest::Client> {
 /// This text is before the cause, because the policy shows the end of a long reason.
 const UNREACHED: &str = "the registry cannot be reached; check the name, the network, HTTPS_PROXY, and the certificate authorities in sources.yml";
 
-/// The reason why there is no answer.
 fn unreached(error: reqwest::Error) -> Error {
     if error.is_connect() {
         anyhow!("{UNREACHED}: {}", cause(error))
@@ -291,7 +286,6 @@ fn cause(error: reqwest::Error) -> String {
     format!("{:#}", Error::new(error.without_url()))
 }
 
-/// The reason in an error response.
 fn reason(body: &[u8]) -> String {
     let envelope: Value = serde_json::from_slice(body).unwrap_or_default();
     let text = String::from_utf8_lossy(body);

@@ -14,7 +14,6 @@ use docker_credential::CredentialRetrievalError::{
 use docker_credential::{DockerCredential, get_credential_from_reader};
 use oci_client::Reference;
 
-/// The credentials for an image.
 pub struct Login {
     pub(crate) user: String,
     pub(crate) password: String,
@@ -44,7 +43,6 @@ pub fn login(reference: &Reference) -> Result<Option<Login>> {
     Ok(None)
 }
 
-/// The files that docker and podman use for this user.
 fn files(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let path = |name| {
         variable(name)

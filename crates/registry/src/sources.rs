@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
 
-/// A protocol to reach a registry.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// HTTPS; these certificates, in PEM, are trusted in addition to the system's.
@@ -38,7 +37,6 @@ pub struct Sources {
     authorities: BTreeMap<String, Vec<Authority>>,
 }
 
-/// The certificate authorities of a registry.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "type")]
 enum Authority {
