@@ -7,6 +7,7 @@ pub(crate) mod machines;
 mod rows;
 mod text;
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use anyhow::{Result, bail};
@@ -181,11 +182,13 @@ impl<'c> Plan<'c> {
             let cautions = rows::cautions(self);
             rows.extend(cautions.iter().map(|what| self.row(Effect::Caution, what)));
         }
-        let pending = situation.pending.as_ref().map(|changes| {
-            let (hco, forecast) = (situation.current(), situation.forecast_before.as_ref());
-            rows::rows(&BootSources::new(situation, hco, forecast, Some(changes)))
-        });
-        let pending = pending.unwrap_or_default();
+        let pending = match &situation.pending {
+            Some(changes) => {
+                let (hco, forecast) = (situation.current(), situation.forecast_before.as_ref());
+                rows::rows(&BootSources::new(situation, hco, forecast, Some(changes)))
+            }
+            None => BTreeMap::new(),
+        };
         // Outstanding changes that the requested change prevents are left out. Other nodes can change the details.
         let alike = |asked: &[Row], pending: &[Row]| {
             asked == pending

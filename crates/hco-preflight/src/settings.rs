@@ -59,8 +59,9 @@ fn of_cluster(source: &ClusterSource, notes: &mut Notes) -> Result<Value> {
     };
     let mut settings = Map::new();
     if let Some(version) = operator_version(object) {
-        let version = version.trim_start_matches('v');
-        let numbers: Vec<&str> = version.split('.').take(2).collect();
+        let numbers: Vec<&str> = (version.trim_start_matches('v').split('.'))
+            .take(2)
+            .collect();
         settings.insert("hcoVersion".to_owned(), numbers.join(".").into());
     }
     let mut shipped = Map::new();

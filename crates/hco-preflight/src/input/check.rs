@@ -120,9 +120,9 @@ impl<'s> Check<'s> {
         if let Some(what_if) = what_if {
             nodes = what_if.apply(nodes)?;
         }
-        let nodes = nodes.iter().map(|node| json!(node));
         policies.verify_images(subject.images, notes);
-        let mut host: Arc<dyn HostCalls> = Arc::new(Objects::default().with("v1", "Node", nodes));
+        let objects = nodes.iter().map(|node| json!(node));
+        let mut host: Arc<dyn HostCalls> = Arc::new(Objects::default().with("v1", "Node", objects));
         if subject.images {
             let (images, objects) = (registries(subject.sources_path.as_deref())?, host);
             host = Arc::new(move |namespace: &str, operation: &str, payload: &[u8]| {

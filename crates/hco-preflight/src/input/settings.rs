@@ -225,6 +225,8 @@ pub(crate) fn validated(path: Option<&Path>, module: Option<&Module>) -> Result<
 }
 
 fn or_defaults(stated: Option<&Value>) -> Value {
-    let stated = stated.filter(|settings| !settings.is_null());
-    stated.cloned().unwrap_or_else(|| json!({}))
+    match stated {
+        None | Some(Value::Null) => json!({}),
+        Some(stated) => stated.clone(),
+    }
 }

@@ -114,12 +114,15 @@ impl Check<'_> {
             .and_then(|world| world.cluster_preferences.all(notes))
             .unwrap_or_else(|| shipped(world, &report));
         let hyperconverged = hyperconverged(object, &report);
-        let sources = sources.into_values();
         // The module takes the first object with a name.
         Ok(Objects::default()
             .with(HYPERCONVERGED, "HyperConverged", [hyperconverged])
             .with("kubevirt.io/v1", "KubeVirt", [json!(kubevirt)])
-            .with("cdi.kubevirt.io/v1beta1", "DataSource", sources)
+            .with(
+                "cdi.kubevirt.io/v1beta1",
+                "DataSource",
+                sources.into_values(),
+            )
             .with(INSTANCETYPE, PREFERENCE, in_files(PREFERENCE))
             .with(INSTANCETYPE, PREFERENCE, preferences.unwrap_or_default())
             .with(
@@ -190,8 +193,8 @@ fn kubevirt(known: Option<KubeVirt>, report: &Report) -> KubeVirt {
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `newDataSource`, which copies the
 /// labels of a DataImportCron to its DataSource.
 fn template(source: &report::DataSource, crons: &[Cron], object: &Value) -> Option<DataSource> {
-    let mut crons = crons.iter().filter(|cron| cron.source() == source.key());
-    let name = crons.next()?.template.raw();
+    let cron = crons.iter().find(|cron| cron.source() == source.key())?;
+    let name = cron.template.raw();
     let is_common = SHIPPED_TEMPLATES.iter().any(|(common, ..)| *common == name);
     let mut templates = of_spec(object).filter(|(_, of_spec)| field::name(of_spec) == name);
     let (_, template) = templates.next().filter(|_| !is_common)?;

@@ -393,8 +393,8 @@ fn may_run(machine: &Machine) -> bool {
 }
 
 fn already_orphaned(situation: &Situation, machine: &Key, node: &Node) -> Row {
-    let workload = &situation.after.report.workload_architectures;
-    let workload = workload.as_deref().unwrap_or_default();
+    let report = &situation.after.report;
+    let workload = report.workload_architectures.as_deref().unwrap_or_default();
     let lost = Some(&*node.architecture).filter(|name| !name.is_empty() && !is_in(workload, name));
     let what = words::already_orphaned(&node.name, lost);
     row(machine, Effect::AlreadyOrphaned, &what)

@@ -64,13 +64,14 @@ fn by_object(text: &mut String, title: &str, rows: &[&Row]) {
     for (names, states) in alike {
         let effect = states.iter().map(|(effect, ..)| *effect).max();
         let (style, sign) = effect.unwrap_or(Effect::Unknown).sign();
-        let details = states.iter().map(|(_, detail, _)| detail.to_string());
-        let details = details.collect::<Vec<_>>().join("; ");
+        let details: Vec<String> = (states.iter())
+            .map(|(_, detail, _)| detail.to_string())
+            .collect();
         let subject = match names.as_slice() {
             [name] => format!("{:<width$} ", one_line(name)),
             names => listed(names) + ":",
         };
-        let line = format!("  {style}{sign}{style:#} {subject} {details}");
+        let line = format!("  {style}{sign}{style:#} {subject} {}", details.join("; "));
         line!(text, "{}", folded(&line, 6));
         for command in states.iter().filter_map(|(.., command)| command.as_ref()) {
             line!(text, "      {}: {}", command.when, command.line);

@@ -158,8 +158,10 @@ impl<'c> ImageState<'c> {
             (Effect::Waiting, None) => (words::IF_NOTHING_CHANGES, kubectl.wake(namespace, name)),
             _ => return None,
         };
-        let when = when.to_owned();
-        Some(Command { when, line: line? })
+        Some(Command {
+            when: when.to_owned(),
+            line: line?,
+        })
     }
 
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `update`: the condition
