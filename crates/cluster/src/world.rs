@@ -86,7 +86,7 @@ pub struct World {
     /// The same HyperConverged objects in other API versions.
     converted: Vec<Value>,
     unread_machines: BTreeMap<Key, String>,
-    /// What the command needs, but could not be read.
+    /// Kinds that the command needs, but could not read.
     pub gaps: Vec<Gap>,
     /// Whether the nodes come from the status, which has no names.
     pub has_made_up_nodes: bool,

@@ -295,7 +295,7 @@ pub(crate) fn is_of_bundle(key: &Key) -> bool {
         .any(|name| bundle::source(name).is_some())
 }
 
-/// If DataImportCrons were not read, those of the forecast that the cluster accepts.
+/// If DataImportCrons were not read, the forecast has the ones that the cluster accepts.
 fn crons_before(situation: &Situation) -> BTreeMap<Key, Key> {
     let crons = &situation.world.crons;
     if crons.is_read() {

@@ -34,7 +34,7 @@ impl Plan<'_> {
         }
     }
 
-    /// What happens, with the style of its first part.
+    /// The consequences, with the style of the first part.
     pub(super) fn consequences(&self) -> (Style, String) {
         if let Some(unknown) = self.unknown() {
             return (YELLOW, format!("no forecast: {}", one_line(unknown)));

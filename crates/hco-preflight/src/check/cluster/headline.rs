@@ -11,7 +11,7 @@ use crate::rows::no_forecast::NoForecast;
 use crate::rows::{Effect, Row, Severity, stops};
 use crate::terminal::{GREEN, RED, YELLOW};
 
-/// What the headline says about one object, and about several, with one of these effects.
+/// The phrases of the headline for one object, and for several, with one of these effects.
 const PARTS: [(&[Effect], [&str; 2]); 8] = [
     (&[Effect::Failing], ["import fails", "imports fail"]),
     (
