@@ -37,56 +37,49 @@ pub(super) fn polling(verdict: &Verdict) -> Option<&'static str> {
 
 /// A text that only the message of this reason contains.
 pub(super) fn words(rejection: &Rejection) -> &str {
+    use Rejection as R;
     match rejection {
-        Rejection::NameMissing => "metadata.name: Required value",
-        Rejection::NameTooLongForObject | Rejection::ManagedDataSourceTooLongForObject => {
+        R::NameMissing => "metadata.name: Required value",
+        R::NameTooLongForObject | R::ManagedDataSourceTooLongForObject => {
             "must be no more than 253 characters"
         }
-        Rejection::NameInvalid | Rejection::ManagedDataSourceInvalid => {
-            "metadata.name: Invalid value"
-        }
-        Rejection::NamespaceInvalid => "metadata.namespace: Invalid value",
-        Rejection::DataSourceLabelTooLong | Rejection::CronLabelTooLong => {
-            "must be no more than 63 bytes"
-        }
-        Rejection::DataSourceLabelInvalid | Rejection::LabelInvalid(_) => {
-            "metadata.labels: Invalid value"
-        }
-        Rejection::AnnotationInvalid(_) => "metadata.annotations: Invalid value",
-        Rejection::AnnotationsTooLong => "metadata.annotations: Too long",
-        Rejection::NameTooLong | Rejection::ManagedDataSourceTooLong => {
-            " Name cannot be longer than 63 characters"
-        }
-        Rejection::SourceMissing => " Missing source",
-        Rejection::FieldUnsettable(_) => " Unsettable fields:",
-        Rejection::StorageMissing => " Missing Data volume PVC",
-        Rejection::StorageDuplicate => " Duplicate storage definition",
-        Rejection::SizeNotPositive => " size can't be equal or less than zero",
-        Rejection::SizeTooSmall => " size should be at least 1MiB",
-        Rejection::SizeInvalid => "quantities must match the regular expression",
-        Rejection::SizeMissing => " size is missing",
-        Rejection::StorageClassTooLong => " Name cannot be longer than 253 characters",
-        Rejection::AccessModeMissing => " Required value: at least 1 access mode is required",
-        Rejection::AccessModesMultiple => " PVC multiple accessModes",
-        Rejection::AccessModeUnknown(_) => " Unsupported value: ",
-        Rejection::ExternallyPopulated => " External population is incompatible",
-        Rejection::SourcesMultiple => " Multiple Data volume sources",
-        Rejection::UrlOrImageStream => " Source registry should have either URL or ImageStream",
-        Rejection::UrlInvalid(_) => " Illegal registry source URL docker://",
-        Rejection::UrlScheme(_) => " Illegal registry source URL scheme ",
-        Rejection::PullMethodUnknown(_) => " is neither pod, node or ",
-        Rejection::ImageStreamEmpty => " Source registry ImageStream is not valid",
-        Rejection::ImageStreamWithoutNode => {
+        R::NameInvalid | R::ManagedDataSourceInvalid => "metadata.name: Invalid value",
+        R::NamespaceInvalid => "metadata.namespace: Invalid value",
+        R::DataSourceLabelTooLong | R::CronLabelTooLong => "must be no more than 63 bytes",
+        R::DataSourceLabelInvalid | R::LabelInvalid(_) => "metadata.labels: Invalid value",
+        R::AnnotationInvalid(_) => "metadata.annotations: Invalid value",
+        R::AnnotationsTooLong => "metadata.annotations: Too long",
+        R::NameTooLong | R::ManagedDataSourceTooLong => " Name cannot be longer than 63 characters",
+        R::SourceMissing => " Missing source",
+        R::FieldUnsettable(_) => " Unsettable fields:",
+        R::StorageMissing => " Missing Data volume PVC",
+        R::StorageDuplicate => " Duplicate storage definition",
+        R::SizeNotPositive => " size can't be equal or less than zero",
+        R::SizeTooSmall => " size should be at least 1MiB",
+        R::SizeInvalid => "quantities must match the regular expression",
+        R::SizeMissing => " size is missing",
+        R::StorageClassTooLong => " Name cannot be longer than 253 characters",
+        R::AccessModeMissing => " Required value: at least 1 access mode is required",
+        R::AccessModesMultiple => " PVC multiple accessModes",
+        R::AccessModeUnknown(_) => " Unsupported value: ",
+        R::ExternallyPopulated => " External population is incompatible",
+        R::SourcesMultiple => " Multiple Data volume sources",
+        R::UrlOrImageStream => " Source registry should have either URL or ImageStream",
+        R::UrlInvalid(_) => " Illegal registry source URL docker://",
+        R::UrlScheme(_) => " Illegal registry source URL scheme ",
+        R::PullMethodUnknown(_) => " is neither pod, node or ",
+        R::ImageStreamEmpty => " Source registry ImageStream is not valid",
+        R::ImageStreamWithoutNode => {
             " Source registry ImageStream is supported only with node pull"
         }
-        Rejection::PvcIncomplete => " source PVC is not valid",
-        Rejection::ScheduleInvalid => " Illegal cron schedule",
+        R::PvcIncomplete => " source PVC is not valid",
+        R::ScheduleInvalid => " Illegal cron schedule",
         // The rows have nothing that the schema of HCO rejects.
-        Rejection::WrongType { .. } | Rejection::ContentTypeUnknown(_) => "schema",
-        Rejection::ImportsToKeepNegative => " Illegal ImportsToKeep value",
-        Rejection::GarbageCollectUnknown(_) => " Illegal GarbageCollect value",
-        Rejection::ManagedDataSourceMissing => " Illegal ManagedDataSource value",
-        Rejection::CronLabelInvalid => "a valid label must be",
+        R::WrongType { .. } | R::ContentTypeUnknown(_) => "schema",
+        R::ImportsToKeepNegative => " Illegal ImportsToKeep value",
+        R::GarbageCollectUnknown(_) => " Illegal GarbageCollect value",
+        R::ManagedDataSourceMissing => " Illegal ManagedDataSource value",
+        R::CronLabelInvalid => "a valid label must be",
     }
 }
 
