@@ -108,6 +108,9 @@ impl<'c> BootSources<'c> {
         let imported: BTreeSet<&Key> = (changes.imported_disks.iter())
             .map(|disk| &disk.data_source)
             .collect();
+        let world = &situation.world;
+        // The simulation then has the disks of the forecast, also those that are not imported yet.
+        let are_disks_unread = !world.claims.is_read() && !world.snapshots.is_read();
         let specs = specs(&hco.object);
         let mut source = |key: Key| {
             let cron = managing.get(&key).copied();
@@ -117,6 +120,8 @@ impl<'c> BootSources<'c> {
                 .filter(|(_, source)| **source == key)
                 .map(|(cron, _)| cron)
                 .collect();
+            let has_new_cron = own.is_some_and(|own| cron_changes.created.contains(own));
+            let is_first = are_disks_unread && has_new_cron && former.is_empty();
             BootSource {
                 before: before.remove(&key),
                 expected: expected.get(&key).copied(),
@@ -130,8 +135,8 @@ impl<'c> BootSources<'c> {
                 cron,
                 spec: cron.and_then(|cron| specs.get(cron.template.raw()).copied()),
                 has_old_cron: own.is_some_and(|own| crons_before.contains_key(own)),
-                is_imported: imported.contains(&key),
-                has_new_cron: own.is_some_and(|own| cron_changes.created.contains(own)),
+                is_imported: imported.contains(&key) || is_first && cron.is_some_and(runs),
+                has_new_cron,
                 recreated: own.and_then(|own| cron_changes.recreated.get(own).cloned()),
                 predecessor: (former.iter())
                     .find(|cron| cron_changes.deleted.contains(cron))
@@ -151,7 +156,7 @@ impl<'c> BootSources<'c> {
             all: (names.into_iter())
                 .map(|key| (key.clone(), source(key)))
                 .collect(),
-            claims: (situation.world.claims.iter())
+            claims: (world.claims.iter())
                 .map(|claim| claim.metadata.key())
                 .collect(),
         }
@@ -235,7 +240,6 @@ impl BootSource<'_> {
     }
 
     pub(super) fn runs(&self) -> bool {
-        let runs = |cron: &Cron| cron.rejected.is_none() && cron.never_runs.is_none();
         self.cron.is_some_and(runs)
     }
 
@@ -286,6 +290,10 @@ impl BootSource<'_> {
         let owner = before.owner.as_ref();
         Some(words::label(owner.map(|owner| &*owner.name)))
     }
+}
+
+fn runs(cron: &Cron) -> bool {
+    cron.rejected.is_none() && cron.never_runs.is_none()
 }
 
 /// Whether a DataSource belongs to SSP's VM templates. Its name may have the suffix of an architecture.

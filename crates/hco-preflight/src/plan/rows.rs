@@ -44,7 +44,8 @@ fn rows_of(sources: &BootSources<'_>, source: &BootSource<'_>) -> Vec<Row> {
     {
         let (name, kubectl) = (&cron.name, &sources.situation.kubectl);
         let line = kubectl.hand_over(&cron.namespace, &cron.managed_data_source, name);
-        let when = words::fix_after_creation(name);
+        let created = Some(name).filter(|_| source.changes_cron());
+        let when = words::fix_after_creation(created);
         rows.push(Row {
             command: line.map(|line| Command { when, line }),
             ..row((Effect::NotUpdated, words::not_updated(name, &why)))

@@ -288,8 +288,11 @@ pub(crate) fn not_updated(cron: &Foreign, label: &str) -> String {
     format!("never updated for {cron}: {label}")
 }
 
-pub(crate) fn fix_after_creation(cron: &Foreign) -> String {
-    format!("fix, after {cron} is created")
+pub(crate) fn fix_after_creation(created: Option<&Foreign>) -> String {
+    created.map_or_else(
+        || "fix".to_owned(),
+        |cron| format!("fix, after {cron} is created"),
+    )
 }
 
 pub(crate) const NO_LONGER_UPDATED: &str = "keeps its disk; not updated any more";

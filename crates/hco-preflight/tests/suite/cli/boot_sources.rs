@@ -279,6 +279,15 @@ fn without_data_import_crons_no_boot_source_is_lost() {
     plan.exits(0).prints(&["not read"]).lacks(&["has no disk"]);
 }
 
+#[test]
+fn without_disks_a_new_import_is_counted() {
+    let (old, new) = (template("mine", "All"), template("other", "All"));
+    let mut made = made_for_both(&old);
+    made.retain(|object| object["kind"] != "PersistentVolumeClaim");
+    let plan = run(&planned(&hyperconverged(&[old, new], true), &made, None));
+    plan.prints(&["storage of new disks: 2 disks", "not read"]);
+}
+
 /// SSP labels the DataSource of its VM templates, although the image can be for another architecture.
 #[test]
 fn a_label_that_the_image_need_not_have_is_said() {
