@@ -106,7 +106,7 @@ pub struct TemplateReport {
 }
 
 /// The state of a golden image on an architecture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Boot {
     /// It will be imported, and the image was looked up: it has the architecture.

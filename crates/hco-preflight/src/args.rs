@@ -486,7 +486,7 @@ pub(crate) struct Snapshot {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Settings {
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them; - for standard input
-    #[arg(value_name = "FILE", conflicts_with_all = ["cluster", "from"])]
+    #[arg(value_name = "FILE", conflicts_with_all = ["cluster", "from", "namespace"])]
     pub(crate) file: Option<PathBuf>,
 
     #[command(flatten)]

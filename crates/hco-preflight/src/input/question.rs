@@ -205,7 +205,7 @@ pub(super) fn set_namespace(object: &mut Value, default: &str) {
 /// Why an object is evaluated as a new one although there is a cluster.
 fn not_in(world: &World, identity: &Identity, default_namespace: &str) -> String {
     let namespace = identity.namespace.as_deref().unwrap_or(default_namespace);
-    let name = identity.name.as_deref().unwrap_or_default();
+    let name = identity.name.as_deref().unwrap_or("(without a name)");
     let (cluster, kind) = (world.name(), &identity.kind);
     let hint = match world.hyperconvergeds.first() {
         Some(stored) if identity.is_hyperconverged() => format!(
